@@ -1,0 +1,33 @@
+"""Families of q(z given x): from the encoder's features to a distribution over codes."""
+
+from torch import Tensor, nn
+from torch.distributions import Independent, Normal
+
+
+class DiagonalNormal(nn.Module):
+    """``q(z | x) = prod_j N(z_j; mean_j, exp(log_variance_j))``: the encoder gives means, then log-variances.
+
+    Args:
+        latents: size of the code.
+
+    Reference: FAC appendix A ("mean and log-variance of Gaussian q(z|x)").
+
+    Example:
+        >>> import torch
+        >>> q = DiagonalNormal(2)(torch.tensor([[1.0, 2.0, 0.0, 0.0]]))
+        >>> q.mean, q.stddev
+        (tensor([[1., 2.]]), tensor([[1., 1.]]))
+    """
+
+    def __init__(self, latents: int) -> None:
+        super().__init__()
+        self.latents = latents
+        self.features = 2 * latents
+
+    def forward(self, features: Tensor) -> Independent:
+        """The posterior of each row of ``features``, ``(n, 2 * latents)``."""
+        mean, log_variance = features.chunk(2, dim=-1)
+        return Independent(Normal(mean, (0.5 * log_variance).exp(), validate_args=False), 1, validate_args=False)
+
+
+POSTERIORS: dict[str, type] = {"DiagonalNormal": DiagonalNormal}

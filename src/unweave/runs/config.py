@@ -1,0 +1,223 @@
+"""What an experiment is: every choice that decides its result, and nothing else."""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from unweave.choices import Choice, Table, build, choose, convert
+from unweave.data import DATASETS, Dataset
+from unweave.errors import UnweaveError, unknown
+from unweave.likelihoods import LIKELIHOODS
+from unweave.networks import DECODERS, ENCODERS
+from unweave.objectives import OBJECTIVES, Averaged, Objective
+from unweave.posteriors import POSTERIORS
+from unweave.priors import PRIORS
+from unweave.vae import VAE
+
+SLOTS: dict[str, Table] = {
+    "data": DATASETS,
+    "encoder": ENCODERS,
+    "decoder": DECODERS,
+    "posterior": POSTERIORS,
+    "prior": PRIORS,
+    "likelihood": LIKELIHOODS,
+    "objective": OBJECTIVES,
+}
+"""The parts that a config chooses by name, and what there is to choose from."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Config:
+    """Everything that decides the result of a run. Two runs with equal configs are the same run.
+
+    Args:
+        data: the data set.
+        encoder: see ``unweave.networks``.
+        decoder: see ``unweave.networks``.
+        posterior: see ``unweave.posteriors``.
+        prior: see ``unweave.priors``.
+        likelihood: see ``unweave.likelihoods``.
+        objective: see ``unweave.objectives``.
+        averaged: quote the objective's weights in the averaged units of REC appendix B.1.
+        latents: size of the code.
+        steps: number of updates.
+        batch_size: images in a batch.
+        learning_rate: Adam's step size.
+        seed: of weights, batches, noise and scores.
+
+    Example:
+        >>> config = Config.of({"data": "circles", "objective": {"name": "beta-vae", "beta": 4}, "steps": 100})
+        >>> config.objective
+        Choice(name='BetaVAE', options={'beta': 4.0})
+        >>> config == Config.of(config.to_mapping())
+        True
+    """
+
+    data: Choice
+    encoder: Choice = Choice("Conv")
+    decoder: Choice = Choice("Deconv")
+    posterior: Choice = Choice("DiagonalNormal")
+    prior: Choice = Choice("StandardNormal")
+    likelihood: Choice = Choice("Bernoulli")
+    objective: Choice = Choice("BetaVAE")
+    averaged: bool = False
+    latents: int = 10
+    steps: int = 5000
+    batch_size: int = 64
+    learning_rate: float = 1e-4
+    seed: int = 0
+
+    @classmethod
+    def of(cls, mapping: Mapping[str, Any]) -> "Config":
+        """Check a mapping as a config file holds it; fill in every default."""
+        fields = {f.name: f for f in dataclasses.fields(cls)}
+        for key in mapping:
+            if key not in fields:
+                raise unknown("option", str(key), fields)
+        if "data" not in mapping:
+            raise UnweaveError(f"no data set is named: set data to one of {', '.join(sorted(DATASETS))}, or a path")
+        values: dict[str, Any] = {}
+        for name, field in fields.items():
+            if name in SLOTS:
+                chosen = mapping.get(name, field.default)
+                values[name] = choose(name, SLOTS[name], own_data(chosen) if name == "data" else chosen)
+            else:
+                values[name] = convert(name, mapping.get(name, field.default), field.type)
+        for name in ("latents", "steps", "batch_size"):
+            if values[name] < 1:
+                raise UnweaveError(f"{name} must be at least 1, got {values[name]}")
+        if values["learning_rate"] <= 0:
+            raise UnweaveError(f"learning_rate must be greater than 0, got {values['learning_rate']:g}")
+        if values["seed"] < 0:
+            raise UnweaveError(f"seed must be at least 0, got {values['seed']}")
+        return cls(**values)
+
+    @classmethod
+    def read(cls, file: Path | None = None, words: Sequence[str] = ()) -> "Config":
+        """A config from a YAML file, changed by words such as ``objective.beta=4``.
+
+        Example:
+            >>> Config.read(words=["data=circles", "data.hole=center", "learning_rate=3e-4"]).learning_rate
+            0.0003
+        """
+        return cls.of(_merge(_read_file(file) if file else {}, _read_words(words)))
+
+    def to_mapping(self) -> dict[str, Any]:
+        """As a config file holds it: plain values, every option filled in."""
+        values = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {k: v.to_config() if isinstance(v, Choice) else v for k, v in values.items()}
+
+    def to_yaml(self) -> str:
+        """The config file of this run."""
+        from omegaconf import OmegaConf
+
+        return OmegaConf.to_yaml(OmegaConf.create(self.to_mapping()))
+
+    @property
+    def identity(self) -> str:
+        """A hash of the whole config: equal configs have equal identities.
+
+        Example:
+            >>> Config.read(words=["data=circles"]).identity == Config.read(words=["data=Circles"]).identity
+            True
+        """
+        canonical = json.dumps(self.to_mapping(), sort_keys=True)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+    @property
+    def label(self) -> str:
+        """A short name for people and folders.
+
+        Example:
+            >>> Config.read(words=["data=circles", "seed=3"]).label.rsplit("-", 1)[0]
+            'Circles-BetaVAE-Deconv-seed3'
+        """
+        return f"{self.data.name}-{self.objective.name}-{self.decoder.name}-seed{self.seed}-{self.identity[:8]}"
+
+    def make_dataset(self) -> Dataset:
+        """The data set of this config."""
+        dataset: Dataset = build("data", DATASETS, self.data)
+        return dataset
+
+    def make_vae(self, image_shape: tuple[int, int, int]) -> VAE:
+        """A VAE of this config with fresh weights from torch's global generator."""
+        return VAE.assemble(
+            image_shape,
+            self.latents,
+            encoder=self.encoder,
+            decoder=self.decoder,
+            posterior=self.posterior,
+            prior=self.prior,
+            likelihood=self.likelihood,
+        )
+
+    def make_objective(self) -> Objective:
+        """The objective of this config."""
+        objective: Objective = build("objective", OBJECTIVES, self.objective)
+        return Averaged(objective) if self.averaged else objective
+
+
+def own_data(value: Any) -> Any:
+    """A path where a data set's name is expected stands for the user's own images: a folder or an npz file."""
+    name = value.get("name") if isinstance(value, Mapping) else value
+    if not isinstance(name, str) or not ("/" in name or "." in name):
+        return value
+    path = Path(name).expanduser()
+    if not path.exists():
+        raise UnweaveError(f"there is no folder or file {name}")
+    others = {k: v for k, v in value.items() if k != "name"} if isinstance(value, Mapping) else {}
+    return {"name": "Folder" if path.is_dir() else "Arrays", "path": str(path.resolve()), **others}
+
+
+def _read_file(file: Path) -> dict[str, Any]:
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    if not file.exists():
+        raise UnweaveError(f"there is no config file {file}")
+    try:
+        content = OmegaConf.to_container(OmegaConf.load(file), resolve=True)
+    except (YAMLError, OmegaConfBaseException, UnicodeDecodeError, OSError) as error:
+        raise UnweaveError(f"{file} is not a config file: {' '.join(str(error).split())[:200]}") from error
+    if not isinstance(content, dict):
+        raise UnweaveError(f"{file} is not a config file: it must hold key: value lines")
+    return {str(key): value for key, value in content.items()}
+
+
+def _read_words(words: Sequence[str]) -> dict[str, Any]:
+    from omegaconf import OmegaConf
+    from omegaconf.errors import OmegaConfBaseException
+    from yaml import YAMLError
+
+    dotted = []
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UnweaveError(f"expected key=value, got {word!r}")
+        dotted.append(f"{key}.name={value}" if key in SLOTS else word)
+    try:
+        content = OmegaConf.to_container(OmegaConf.from_dotlist(dotted), resolve=True)
+    except (YAMLError, OmegaConfBaseException) as error:
+        raise UnweaveError(f"cannot read {' '.join(words)}: {' '.join(str(error).split())[:200]}") from error
+    assert isinstance(content, dict)
+    return {str(key): value for key, value in content.items()}
+
+
+def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """``above`` over ``below``; a slot that is given another name loses the options it had below."""
+    merged = dict(below)
+    for key, value in above.items():
+        under = merged.get(key)
+        if key in SLOTS and isinstance(under, str):
+            under = {"name": under}
+        if key in SLOTS and isinstance(value, Mapping):
+            keep = under if isinstance(under, Mapping) and value.get("name") in (None, under.get("name")) else {}
+            value = {**keep, **value}
+            if "name" not in value and key != "data":
+                value["name"] = next(f.default.name for f in dataclasses.fields(Config) if f.name == key)  # type: ignore[union-attr]
+        merged[key] = value
+    return merged

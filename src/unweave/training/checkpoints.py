@@ -1,0 +1,70 @@
+"""Checkpoints that survive a crash: written whole, read back only if they are."""
+
+import io
+import logging
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from unweave import atomic
+
+logger = logging.getLogger("unweave")
+
+State = dict[str, Any]
+
+
+class Checkpoints:
+    """The newest states of a training run in a folder, ``step-00000100.pt`` and so on.
+
+    Args:
+        folder: where they are kept; made when the first one is saved.
+        keep: how many of the newest are kept. With two, one may be damaged and the run still goes on.
+
+    Example:
+        >>> import tempfile
+        >>> checkpoints = Checkpoints(Path(tempfile.mkdtemp()))
+        >>> checkpoints.save({"step": 3, "weights": torch.ones(2)})
+        >>> checkpoints.latest()["weights"]
+        tensor([1., 1.])
+    """
+
+    def __init__(self, folder: Path, keep: int = 2) -> None:
+        self.folder = folder
+        self.keep = keep
+
+    def paths(self) -> list[Path]:
+        """The checkpoint files, oldest first."""
+        return sorted(self.folder.glob("step-*.pt"))
+
+    def save(self, state: State) -> None:
+        """Keep a state, whole or not at all; drop the ones that are too old."""
+        buffer = io.BytesIO()
+        torch.save(state, buffer)
+        atomic.write(self.folder / f"step-{state['step']:08d}.pt", buffer.getvalue())
+        for old in self.paths()[: -self.keep]:
+            old.unlink(missing_ok=True)
+
+    def latest(self, device: torch.device | str = "cpu") -> State | None:
+        """The newest state that is intact; a damaged file is named, removed and passed over."""
+        for path in reversed(self.paths()):
+            try:
+                return _read(path, device)
+            except Exception as error:  # whatever a damaged file makes torch or zipfile raise
+                logger.warning("%s is damaged (%s); going back to the one before it", path.name, _short(error))
+                path.unlink(missing_ok=True)
+        return None
+
+
+def _read(path: Path, device: torch.device | str) -> State:
+    with zipfile.ZipFile(path) as archive:  # torch.load does not look at the checksums, zipfile does
+        damaged = archive.testzip()
+    if damaged is not None:
+        raise zipfile.BadZipFile(f"wrong checksum in {damaged}")
+    state: State = torch.load(path, map_location=device, weights_only=True)
+    return state
+
+
+def _short(error: Exception) -> str:
+    return str(error).split("\n")[0][:80] or type(error).__name__

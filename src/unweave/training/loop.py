@@ -1,0 +1,165 @@
+"""The training loop."""
+
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import torch
+
+from unweave.data import Dataset
+from unweave.errors import UnweaveError
+from unweave.objectives import Objective, Progress
+from unweave.training import machine
+from unweave.training.checkpoints import Checkpoints, State
+from unweave.training.randomness import generator, seed_torch
+from unweave.vae import VAE, as_tensor
+
+logger = logging.getLogger("unweave")
+
+Record = dict[str, Any]
+Status = Literal["finished", "interrupted", "diverged"]
+
+DIVERGED = 1000.0
+"""A loss this many times as large as the first one ends the run."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How training ended: after which step, and for what reason if it is not the last.
+
+    Example:
+        >>> Outcome("diverged", 120, "the loss is nan at step 121").status
+        'diverged'
+    """
+
+    status: Status
+    step: int
+    reason: str | None = None
+
+
+class Display(Protocol):
+    """What the loop tells while it runs; see :mod:`unweave.training.display`."""
+
+    def show(self, step: int, record: Record | None) -> None:
+        """Called after every step; ``record`` holds the losses when they were logged."""
+
+
+def train(
+    vae: VAE,
+    objective: Objective,
+    dataset: Dataset,
+    *,
+    steps: int,
+    batch_size: int = 64,
+    learning_rate: float = 1e-4,
+    seed: int = 0,
+    threads: int = 1,
+    checkpoints: Checkpoints | None = None,
+    checkpoint_seconds: float = 30.0,
+    log_every: int | None = None,
+    record: Callable[[Record], None] | None = None,
+    resumed: Callable[[int], None] | None = None,
+    display: Display | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Outcome:
+    """Minimise an objective over batches of a data set with Adam; go on from the newest checkpoint if there is one.
+
+    Step ``t`` draws its batch and its noise from ``(seed, t)`` alone, so a run that was interrupted, even by
+    ``kill -9``, ends with the same weights, bit for bit, as one that was not.
+
+    Args:
+        vae: the model; trained in place, on the device where it is.
+        objective: what to minimise.
+        dataset: where the images come from.
+        steps: number of updates in all.
+        batch_size: images in a batch.
+        learning_rate: Adam's step size; its betas are (0.9, 0.999).
+        seed: of batches and noise.
+        threads: CPU threads. One by default: several runs at once then share the cores without a fight.
+        checkpoints: where to keep states; none: nothing is kept.
+        checkpoint_seconds: a state is saved when this long has passed since the last.
+        log_every: steps between records; none: about a thousand records in all.
+        record: called with each record of losses.
+        resumed: called once with the step from which training goes on.
+        display: shows progress.
+        stop: asked after every step; ``True`` ends the run in an orderly way.
+
+    Example:
+        >>> from unweave import VAE, data, objectives
+        >>> vae = VAE.assemble((3, 32, 32), latents=2)
+        >>> train(vae, objectives.BetaVAE(), data.Circles(size=32), steps=2, batch_size=4)
+        Outcome(status='finished', step=2, reason=None)
+    """
+    if vae.image_shape != dataset.image_shape:
+        raise UnweaveError(f"the VAE takes images {vae.image_shape}, {dataset.name} has {dataset.image_shape}")
+    objective.check(vae)
+    machine.prepare(threads)
+    device = vae.device
+    vae.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    vae.train()
+    optimizer = machine.adam(vae.parameters(), learning_rate)
+    first_total: float | None = None
+
+    def state(step: int) -> State:
+        return {
+            "step": step,
+            "first_total": first_total,
+            "vae": vae.state_dict(),
+            "objective": objective.state_dict(),
+            "optimizer": optimizer.state_dict(),
+        }
+
+    done = 0
+    saved = checkpoints.latest(device) if checkpoints else None
+    if saved is not None:
+        done, first_total = saved["step"], saved["first_total"]
+        vae.load_state_dict(saved["vae"])
+        objective.load_state_dict(saved["objective"])
+        optimizer.load_state_dict(saved["optimizer"])
+    elif checkpoints is not None:
+        checkpoints.save(state(0))  # so that there always is a good state, and an unwritable folder is told at once
+    if resumed is not None:
+        resumed(done)
+    log_every = log_every or max(1, steps // 1000)
+    last_save = time.monotonic()
+
+    with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
+        for step in range(done, steps):
+            seed_torch(seed, "noise", step)
+            images = as_tensor(dataset.sample(batch_size, generator(seed, "data", step)).images, device)
+            loss = objective(vae, images, Progress(step, steps))
+
+            total = loss.total.item()
+            first_total = total if first_total is None else first_total
+            if not math.isfinite(total) or abs(total) > DIVERGED * (abs(first_total) + 1):
+                return Outcome("diverged", done, f"the loss is {total:.4g} at step {step + 1}")
+
+            optimizer.zero_grad(set_to_none=True)
+            loss.total.backward()
+            optimizer.step()
+            done = step + 1
+
+            logged = None
+            if done % log_every == 0 or done in (1, steps):
+                logged = {"step": done, **loss.logged()}
+                if record is not None:
+                    record(logged)
+            if display is not None:
+                display.show(done, logged)
+            interrupted = stop()
+            overdue = time.monotonic() - last_save >= checkpoint_seconds
+            if checkpoints is not None and (interrupted or overdue or done == steps):
+                if not _finite(vae):
+                    return Outcome("diverged", done, f"a weight is not finite after step {done}")
+                checkpoints.save(state(done))
+                last_save = time.monotonic()
+            if interrupted and done < steps:
+                return Outcome("interrupted", done, "stopped by the user")
+    return Outcome("finished", done)
+
+
+def _finite(vae: VAE) -> bool:
+    return all(bool(torch.isfinite(parameter).all()) for parameter in vae.parameters())

@@ -1,0 +1,189 @@
+"""The variational auto-encoder: the one place where its five parts meet."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.distributions import Distribution
+
+from unweave.choices import Choice, build, choose
+from unweave.errors import UnweaveError
+from unweave.likelihoods import LIKELIHOODS
+from unweave.networks import DECODERS, ENCODERS
+from unweave.posteriors import POSTERIORS
+from unweave.priors import PRIORS
+
+Part = str | Mapping[str, Any] | Choice
+
+
+class Inferred(NamedTuple):
+    """What a VAE makes of a batch of images: ``q(z|x)``, a sample ``z`` of it, and ``p(x|z)``.
+
+    Example:
+        >>> import torch
+        >>> vae = VAE.assemble((1, 32, 32), latents=2)
+        >>> vae(torch.zeros(3, 1, 32, 32)).z.shape
+        torch.Size([3, 2])
+    """
+
+    q: Distribution
+    z: Tensor
+    p: Distribution
+
+
+class VAE(nn.Module):
+    """Encoder, posterior, prior, decoder and likelihood: ``x -> q(z|x)``, ``z ~ q``, ``z -> p(x|z)``.
+
+    Args:
+        encoder: images ``(n, *image_shape)`` to features ``(n, posterior.features)``.
+        posterior: features to ``q(z|x)``.
+        prior: ``() -> p(z)``.
+        decoder: codes ``(n, latents)`` to features ``(n, *likelihood.output_shape)``.
+        likelihood: features to ``p(x|z)``.
+
+    Reference: SBD figure 1, FAC section 2.
+
+    Example:
+        >>> import torch
+        >>> vae = VAE.assemble((1, 64, 64), latents=10, decoder="SpatialBroadcast")
+        >>> q, z, p = vae(torch.zeros(2, 1, 64, 64))
+        >>> p.log_prob(torch.zeros(2, 1, 64, 64)).shape
+        torch.Size([2])
+    """
+
+    def __init__(
+        self, encoder: nn.Module, posterior: nn.Module, prior: nn.Module, decoder: nn.Module, likelihood: nn.Module
+    ) -> None:
+        super().__init__()
+        self.encoder = encoder
+        self.posterior = posterior
+        self.prior = prior
+        self.decoder = decoder
+        self.likelihood = likelihood
+        self.latents = int(posterior.latents)  # type: ignore[arg-type]
+        self.image_shape: tuple[int, int, int] = likelihood.image_shape  # type: ignore[assignment]
+
+    @classmethod
+    def assemble(
+        cls,
+        image_shape: tuple[int, int, int],
+        latents: int = 10,
+        *,
+        encoder: Part = "Conv",
+        decoder: Part = "Deconv",
+        posterior: Part = "DiagonalNormal",
+        prior: Part = "StandardNormal",
+        likelihood: Part = "Bernoulli",
+    ) -> "VAE":
+        """A VAE from the names of its parts, each with its options if any.
+
+        Args:
+            image_shape: (channels, height, width).
+            latents: size of the code.
+            encoder: a name, or a mapping ``{"name": ..., option: value}``; likewise the others.
+            decoder: see ``unweave.networks``.
+            posterior: see ``unweave.posteriors``.
+            prior: see ``unweave.priors``.
+            likelihood: see ``unweave.likelihoods``.
+
+        Example:
+            >>> vae = VAE.assemble((3, 64, 64), 6, decoder={"name": "Deconv", "hidden": (128,)})
+            >>> vae.latents
+            6
+        """
+        if latents < 1:
+            raise UnweaveError(f"latents must be at least 1, got {latents}")
+
+        def make(kind: str, table: Mapping[str, type], part: Part, *context: Any) -> Any:
+            return build(kind, table, choose(kind, table, part), *context)
+
+        family = make("posterior", POSTERIORS, posterior, latents)
+        images = make("likelihood", LIKELIHOODS, likelihood, image_shape)
+        return cls(
+            encoder=make("encoder", ENCODERS, encoder, image_shape, family.features),
+            posterior=family,
+            prior=make("prior", PRIORS, prior, latents),
+            decoder=make("decoder", DECODERS, decoder, latents, images.output_shape),
+            likelihood=images,
+        )
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    def encode(self, images: Tensor) -> Distribution:
+        """``q(z|x)`` of images in [0, 1], ``(n, *image_shape)``."""
+        q: Distribution = self.posterior(self.encoder(images))
+        return q
+
+    def decode(self, codes: Tensor) -> Distribution:
+        """``p(x|z)`` of codes ``(n, latents)``."""
+        p: Distribution = self.likelihood(self.decoder(codes))
+        return p
+
+    def forward(self, images: Tensor) -> Inferred:
+        """Posterior, a reparameterised sample of it, and the likelihood at that sample."""
+        q = self.encode(images)
+        z = q.rsample()
+        return Inferred(q, z, self.decode(z))
+
+    @torch.no_grad()
+    def codes(self, images: NDArray[Any], block: int = 256) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Posterior means and standard deviations of an array of images, each ``(n, latents)``.
+
+        Example:
+            >>> import numpy as np
+            >>> means, scales = VAE.assemble((1, 32, 32), 3).codes(np.zeros((5, 1, 32, 32), np.uint8))
+            >>> means.shape, bool((scales > 0).all())
+            ((5, 3), True)
+        """
+        posteriors = [self.encode(part) for part in self._blocks(images, block)]
+        means = torch.cat([q.mean for q in posteriors]).cpu().numpy()
+        return means, torch.cat([q.stddev for q in posteriors]).cpu().numpy()
+
+    @torch.no_grad()
+    def decode_mean(self, codes: NDArray[Any], block: int = 64) -> NDArray[np.float32]:
+        """The expected images of an array of codes ``(n, latents)``, clipped to [0, 1].
+
+        Example:
+            >>> import numpy as np
+            >>> VAE.assemble((1, 32, 32), 3).decode_mean(np.zeros((5, 3))).shape
+            (5, 1, 32, 32)
+        """
+        tensor = torch.as_tensor(np.asarray(codes, np.float32), device=self.device)
+        means = [self.decode(part).mean.clamp(0, 1).cpu() for part in tensor.split(block)]
+        return torch.cat(means).numpy()
+
+    def reconstruct(self, images: NDArray[Any]) -> NDArray[np.float32]:
+        """The expected images of the posterior means of ``images``, in [0, 1].
+
+        Example:
+            >>> import numpy as np
+            >>> VAE.assemble((1, 32, 32), 3).reconstruct(np.zeros((2, 1, 32, 32), np.uint8)).shape
+            (2, 1, 32, 32)
+        """
+        return self.decode_mean(self.codes(images)[0])
+
+    def _blocks(self, images: NDArray[Any], block: int) -> Iterator[Tensor]:
+        for start in range(0, len(images), block):
+            yield as_tensor(images[start : start + block], self.device)
+
+
+def as_tensor(images: NDArray[Any], device: torch.device | str = "cpu") -> Tensor:
+    """Images of a dataset as the float32 tensor in [0, 1] that networks take.
+
+    8-bit images are divided by 255; the memory layout (channels last) is kept.
+
+    Example:
+        >>> import numpy as np
+        >>> as_tensor(np.full((1, 1, 1, 2), 255, np.uint8))
+        tensor([[[[1., 1.]]]])
+    """
+    tensor = torch.from_numpy(images).to(device)
+    if tensor.dtype == torch.uint8:
+        return tensor.float().div_(255)
+    return tensor.float()
