@@ -1,0 +1,203 @@
+"""Circles with continuous factors (SBD table 3), drawn with exact pixel coverage."""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
+
+from unweave.data.dataset import Batch, Dataset, channels_last
+from unweave.data.space import Array, FactorSpace
+from unweave.errors import UnweaveError, unknown
+
+Variant = Literal["xy", "xh", "rg", "xyh_small", "xyh_tiny"]
+Hole = Literal["none", "center", "corner"]
+
+_POSITION = (0.2, 0.8)
+_HUE = (0.2, 0.8)
+_INTENSITY = (0.4, 0.8)
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One row of SBD table 3; what is not a factor is constant."""
+
+    diameter: float
+    ranges: dict[str, tuple[float, float]]
+
+
+_TABLE = {
+    "xy": _Row(0.2, {"x": _POSITION, "y": _POSITION}),
+    "xh": _Row(0.3, {"x": _POSITION, "hue": _HUE}),
+    "rg": _Row(0.5, {"red": _INTENSITY, "green": _INTENSITY}),
+    "xyh_small": _Row(0.1, {"x": _POSITION, "y": _POSITION, "hue": _HUE}),
+    "xyh_tiny": _Row(0.075, {"x": _POSITION, "y": _POSITION, "hue": _HUE}),
+}
+
+
+class Circles(Dataset):
+    """One circle on black, three channels, continuous factors (SBD table 3, figures 4, 7, 8, 11-20; SPEC DAT-4).
+
+    ============  ===========================  ========  =======================================
+    variant       factors                      diameter  the rest
+    ============  ===========================  ========  =======================================
+    xy            x, y in [0.2, 0.8]           0.2       white
+    xh            x, hue in [0.2, 0.8]         0.3       y = 0.5, saturation = value = 1
+    rg            red, green in [0.4, 0.8]     0.5       x = y = 0.5, blue = 1
+    xyh_small     x, y, hue in [0.2, 0.8]      0.1       saturation = value = 1
+    xyh_tiny      x, y, hue in [0.2, 0.8]      0.075     saturation = value = 1
+    ============  ===========================  ========  =======================================
+
+    Units are frame widths, x from the left and y from the top edge. "Size" in table 3 is read as the diameter: the
+    captions of figures 7 and 8 call these circles "0.1 times the frame-width". A pixel's value is the exact area of
+    the pixel that the circle covers, times the colour, rounded to uint8 (the paper supersamples by 5).
+
+    A **hole** keeps one quarter of the space out of training: the middle half (``center``) or the lower half
+    (``corner``) of the ranges of the first two factors. :meth:`images` still draws it, :meth:`held_out` tells it.
+
+    **Blank** images are black and have no circle, so their factors are NaN in a :class:`Batch`; :meth:`images`
+    draws a row with NaN as black. :meth:`evaluation` gives circles only.
+
+    Args:
+        variant: row of the table.
+        hole: where training data is missing.
+        blank: fraction of black images in training data, 0 <= blank < 1 (SBD figure 20: 0.5).
+        size: height and width in pixels.
+
+    Example:
+        >>> circles = Circles(variant="xy")
+        >>> image = circles.images([[0.5, 0.5]])
+        >>> image.shape, image[0, :, 32, 32].tolist()
+        ((1, 3, 64, 64), [255, 255, 255])
+        >>> abs(image[0, 0].sum() / 255 - np.pi * 6.4**2) < 0.1
+        np.True_
+    """
+
+    description = "one circle, continuous factors: variant xy, xh, rg, xyh_small, xyh_tiny; hole none, center, corner"
+
+    def __init__(
+        self, *, variant: Variant = "xy", hole: Hole = "none", blank: float = 0.0, size: int = 64
+    ) -> None:
+        if variant not in get_args(Variant):
+            raise unknown("variant of Circles", str(variant), get_args(Variant))
+        if hole not in get_args(Hole):
+            raise unknown("hole of Circles", str(hole), get_args(Hole))
+        if not isinstance(blank, (int, float)) or not 0 <= blank < 1:
+            raise UnweaveError(f"blank of Circles must be a fraction from 0 to below 1, got {blank!r}")
+        if not isinstance(size, int) or isinstance(size, bool) or size < 8:
+            raise UnweaveError(f"size of Circles must be a whole number of pixels from 8 up, got {size!r}")
+        self.variant, self.hole, self.blank, self.size = variant, hole, float(blank), size
+        row = _TABLE[variant]
+        self.diameter = row.diameter
+        self.image_shape = (3, size, size)
+        self.space: FactorSpace = FactorSpace(tuple(row.ranges), tuple(row.ranges.values()))
+        self.count = None
+
+    def images(self, factors: ArrayLike) -> NDArray[Any]:
+        """Images (n, 3, size, size), uint8, of `factors` (n, K); rows with NaN are black."""
+        points = np.atleast_1d(np.asarray(factors, np.float64))
+        shown = ~np.isnan(points).any(axis=-1) if points.ndim == 2 else np.ones(len(points), np.bool_)
+        return self._draw(self.space.check(points[shown]), shown)
+
+    def at(self, index: ArrayLike) -> NDArray[Any]:
+        """An error: continuous factors cannot be counted."""
+        raise UnweaveError("Circles has continuous factors and no index: ask for images(factors) or sample(n, rng)")
+
+    def sample(self, n: int, rng: Generator) -> Batch:
+        """`n` draws, uniform outside the hole; blank images have NaN factors."""
+        points = self.space.sample(n, rng)
+        if self.hole != "none":
+            points[:, :2] = self._outside_hole(n, rng)
+        shown = np.ones(n, np.bool_)
+        if self.blank:
+            shown = rng.random(n) >= self.blank
+            points[~shown] = np.nan
+        return Batch(self._draw(points[shown], shown), points)
+
+    def held_out(self, factors: ArrayLike) -> NDArray[np.bool_]:
+        """True (n,) for `factors` (n, K) inside the hole (its border belongs to the training data)."""
+        points = self.space.check(factors)
+        if self.hole == "none":
+            return np.zeros(len(points), np.bool_)
+        low, high = (0.25, 0.75) if self.hole == "center" else (-np.inf, 0.5)
+        start, width = self._ranges()
+        place = (points[:, :2] - start) / width
+        inside = (place > low + 1e-9) & (place < high - 1e-9)
+        return np.asarray(inside.all(axis=1))
+
+    def _ranges(self) -> tuple[Array, Array]:
+        bounds = np.array(self.space.sizes[:2], np.float64)
+        return bounds[:, 0], bounds[:, 1] - bounds[:, 0]
+
+    def _outside_hole(self, n: int, rng: Generator) -> Array:
+        # Three of four quarters, uniformly; the centred hole is the corner hole moved round by a quarter of the range.
+        quarter = rng.integers(1, 4, n)
+        place = (np.stack([quarter // 2, quarter % 2], axis=1) + rng.random((n, 2))) / 2
+        if self.hole == "center":
+            place = (place + 0.25) % 1
+        start, width = self._ranges()
+        return np.asarray(start + place * width)
+
+    def _draw(self, points: Array, shown: NDArray[np.bool_]) -> NDArray[np.uint8]:
+        """Images (len(shown), 3, size, size), black where `shown` is False, else the circles `points` in turn."""
+        pixels = np.zeros((len(shown), self.size, self.size, 3), np.uint8)
+        values = dict(zip(self.space.names, points.T, strict=True))
+        middle = np.full(len(points), 0.5)
+        radius = self.diameter * self.size / 2
+        window = min(int(np.ceil(2 * radius)) + 1, self.size)
+        x, left = self._window(values.get("x", middle), radius, window)
+        y, top = self._window(values.get("y", middle), radius, window)
+        covered = (disc_coverage(x, y, radius) * 255)[..., None] * self._colour(values, len(points))[:, None, None]
+        corner = (np.flatnonzero(shown) * self.size + top) * self.size + left
+        offset = np.arange(window)[:, None] * self.size + np.arange(window)
+        pixels.reshape(-1, 3)[corner[:, None, None] + offset] = covered + 0.5  # truncated: rounds
+        return channels_last(pixels)
+
+    def _window(self, place: Array, radius: float, window: int) -> tuple[Array, Array]:
+        """Pixel borders (n, window + 1) seen from the circle's centre, and the first pixel (n,) of the window."""
+        centre = place * self.size
+        first = np.clip(np.floor(centre - radius).astype(np.int64), 0, self.size - window)
+        return first[:, None] + np.arange(window + 1) - centre[:, None], first
+
+    @staticmethod
+    def _colour(values: dict[str, Array], n: int) -> Array:
+        colour = np.ones((n, 3))
+        if "hue" in values:
+            # HSV with saturation and value 1: each channel is a trapezoid of the hue.
+            turn = (6 * values["hue"][:, None] + np.array([0.0, 4.0, 2.0])) % 6
+            colour = np.clip(np.abs(turn - 3) - 1, 0, 1)
+        if "red" in values:
+            colour[:, 0], colour[:, 1] = values["red"], values["green"]
+        return colour
+
+
+def disc_coverage(x: Array, y: Array, radius: float) -> Array:
+    """Exact area of each cell of a grid that lies inside the disc of `radius` around the origin.
+
+    With the unit disc, A(u) = pi/2 + u sqrt(1 - u^2) + asin u is its area left of u, and the area left of u and above
+    v is F(u, v) = (A(u) + A(v))/2 - pi/4 + u v if (u, v) is inside, else A(u)[v>=0] + A(v)[u>=0] - pi [u>=0][v>=0].
+    A cell's area is F's difference over its four corners.
+
+    Args:
+        x: column borders (n, W + 1), ascending, relative to the centre.
+        y: row borders (n, H + 1).
+        radius: in the units of `x` and `y`.
+
+    Returns:
+        areas (n, H, W).
+
+    Example:
+        >>> cells = disc_coverage(np.array([[-2.0, 0.0, 2.0]]), np.array([[-2.0, 2.0]]), 1.0)
+        >>> np.allclose(cells, np.pi / 2)
+        True
+    """
+    u, v = (np.clip(border / radius, -1, 1) for border in (x, y))
+    a, b = (np.pi / 2 + t * np.sqrt(1 - t * t) + np.arcsin(t) for t in (u, v))
+    right, below = u >= 0, v >= 0
+    u, a, right = u[:, None, :], a[:, None, :], right[:, None, :]
+    v, b, below = v[:, :, None], b[:, :, None], below[:, :, None]
+    inside = (a + b) / 2 - np.pi / 4 + u * v
+    outside = a * below + b * right - np.pi * (right & below)
+    area = np.where(u * u + v * v < 1, inside, outside) * radius**2
+    return np.asarray(np.diff(np.diff(area, axis=1), axis=2))
