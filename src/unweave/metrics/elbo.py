@@ -1,0 +1,85 @@
+"""The bound and its parts, averaged over images."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unweave.errors import UnweaveError
+from unweave.metrics.score import Score, interval_of_mean
+from unweave.metrics.validation import check_codes
+
+USED_SCALE = 0.5
+"""A latent is used for an image if its posterior standard deviation is below this (SBD app. G)."""
+
+
+def elbo_scores(nll: ArrayLike, kl_per_latent: ArrayLike, scales: ArrayLike) -> dict[str, Score]:
+    """ELBO, NLL, KL (nats per image) and the number of latents used, with the 95 % intervals of their means.
+
+    NLL = -E_q[log p(x|z)],  KL = sum_j KL_j,  ELBO = -(NLL + KL),  latents used = #{j : scale_j < 0.5}.
+    (The tables of SBD print -ELBO.) ``kl`` carries the mean KL of each latent as ``constants["per_latent"]``.
+
+    Args:
+        nll: (n,) negative log-likelihood of each image.
+        kl_per_latent: (n, latents) KL divergence of each posterior to the prior.
+        scales: (n, latents) posterior standard deviations.
+
+    References:
+        Watters et al. 2019 (SBD), appendix G.
+
+    Example:
+        >>> scores = elbo_scores([10.0, 12.0], [[2.0, 0.0], [4.0, 0.0]], [[0.1, 1.0], [0.2, 1.0]])
+        >>> {name: score.value for name, score in scores.items()}
+        {'elbo': -14.0, 'nll': 11.0, 'kl': 3.0, 'latents_used': 1.0}
+        >>> scores["kl"].constants["per_latent"]
+        [3.0, 0.0]
+
+    """
+    kl, sd = check_codes(kl_per_latent, "kl_per_latent"), check_codes(scales, "scales")
+    cost = check_codes(np.reshape(np.asarray(nll), (-1, 1)), "nll")[:, 0]
+    if kl.shape != sd.shape:
+        raise UnweaveError(f"kl_per_latent and scales must have one shape, got {kl.shape} and {sd.shape}")
+    if len(cost) != len(kl):
+        raise UnweaveError(f"nll must have one value per image, got {len(cost)} for {len(kl)} images")
+    per_latent = [interval_of_mean(column) for column in kl.T]
+    extra = {
+        "per_latent": [mean for mean, _, _ in per_latent],
+        "per_latent_low": [low for _, low, _ in per_latent],
+        "per_latent_high": [high for _, _, high in per_latent],
+    }
+    used = np.sum(sd < USED_SCALE, axis=1).astype(np.float64)
+    reference = "Watters et al. 2019 (SBD), appendix G"
+    n, latents = kl.shape
+    total = kl.sum(axis=1)
+    return {
+        "elbo": Score(
+            "elbo",
+            *interval_of_mean(-cost - total),
+            (None, None),
+            True,
+            reference,
+            {"unit": "nats per image", "samples": n},
+        ),
+        "nll": Score(
+            "nll",
+            *interval_of_mean(cost),
+            (None, None),
+            False,
+            reference,
+            {"unit": "nats per image", "samples": n},
+        ),
+        "kl": Score(
+            "kl",
+            *interval_of_mean(total),
+            (0.0, None),
+            False,
+            reference,
+            {"unit": "nats per image", "samples": n, **extra},
+        ),
+        "latents_used": Score(
+            "latents_used",
+            *interval_of_mean(used),
+            (0.0, float(latents)),
+            True,
+            reference,
+            {"threshold": USED_SCALE, "samples": n, "latents": latents},
+        ),
+    }

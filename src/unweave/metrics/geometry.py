@@ -1,0 +1,300 @@
+"""Latent geometry: how far the embedded factor grid is from a Euclidean image of itself."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unweave.errors import UnweaveError
+from unweave.metrics.score import Score
+from unweave.metrics.validation import check_codes, check_count
+
+
+def informative_latents(scales: ArrayLike, k: int = 2) -> NDArray[np.int64]:
+    """The ``k`` latents with the lowest mean posterior variance, most informative first.
+
+    Args:
+        scales: (n, latents) posterior standard deviations.
+        k: how many.
+
+    References:
+        Watters et al. 2019 (SBD), figure 4.
+
+    Example:
+        >>> informative_latents([[0.9, 0.1, 0.4], [1.0, 0.2, 0.3]]).tolist()
+        [1, 2]
+
+    """
+    variances = np.mean(check_codes(scales, "scales") ** 2, axis=0)
+    k = check_count("k", k, 1)
+    if k > len(variances):
+        raise UnweaveError(f"k must be at most the number of latents, {len(variances)}, got {k}")
+    return np.argsort(variances, kind="stable")[:k].astype(np.int64)
+
+
+def geometry_score(codes: ArrayLike, factors: ArrayLike, held_out: ArrayLike | None = None) -> Score:
+    """How close two latents come to a rotated, reflected, uniformly scaled and shifted copy of two factors.
+
+    With factors F scaled to unit range and codes Z, both (m, 2),
+
+        R^2 = 1 - min_{s, R, t} ||F - (s Z R + t)||^2 / ||F - mean F||^2    over orthogonal R.
+
+    It equals (sum_i sigma_i)^2 / (||Z||^2 ||F||^2) for the singular values sigma of Z^T F after centring, so
+    it does not matter which is fitted to which. 1: Euclidean image; 0: no relation. The transform is fitted
+    outside ``held_out``; the held-out points are then judged by it.
+
+    The constants hold, next to the settings:
+
+    * ``linear``: the same R^2 for the best affine map (1 also for a sheared or stretched grid);
+    * ``unfolded``: share of grid cells whose orientation agrees with the majority: 1 without folds, near 1/2
+      for a grid folded in two (``None`` if the points are no full grid);
+    * ``tilt``: degrees, 0 to 45, by which the plane is turned against the latent axes: MIG minds, geometry
+      does not;
+    * ``held_out``, ``held_out_linear``, ``held_out_unfolded``: the same on held-out points, with the fit and
+      the majority of the others; below 0 means worse than a constant guess.
+
+    Args:
+        codes: (m, 2) or (rows, columns, 2) codes of the grid in two latents.
+        factors: (m, 2) or (rows, columns, 2) the two factors.
+        held_out: (m,) or (rows, columns) True where training never sampled.
+
+    References:
+        Watters et al. 2019 (SBD), figure 4 and appendix H.
+
+    Example:
+        >>> f = np.stack(np.meshgrid(range(5), range(5), indexing="ij"), -1).reshape(-1, 2)
+        >>> turned = geometry_score(f @ [[3, 4], [-4, 3]] + 7, f)
+        >>> round(turned.value, 6), round(turned.constants["tilt"], 2), turned.constants["unfolded"]
+        (1.0, 36.87, 1.0)
+
+    """
+    z, f = check_codes(_points(codes, "codes"), "codes"), check_codes(_points(factors, "factors"), "factors")
+    if len(z) != len(f):
+        raise UnweaveError(
+            f"codes and factors must have one row per grid point each, got {len(z)} and {len(f)}"
+        )
+    spans = np.ptp(f, axis=0)
+    if np.any(spans == 0):
+        raise UnweaveError(f"both factors must vary over the grid, factor {int(np.argmin(spans))} does not")
+    f = (f - f.min(axis=0)) / spans
+    out = np.zeros(len(f), dtype=bool) if held_out is None else np.asarray(held_out, dtype=bool).reshape(-1)
+    if len(out) != len(f):
+        raise UnweaveError(f"held_out must have one entry per grid point, got {len(out)} for {len(f)}")
+    if np.sum(~out) < 3:
+        raise UnweaveError(
+            f"at least 3 grid points must lie outside held_out to fit a plane, got {int(np.sum(~out))}"
+        )
+
+    similar, tilt = _similarity(z[~out], f[~out])
+    affine = _affine(z[~out], f[~out])
+    inside_unfolded, outside_unfolded = _unfolded(z, f, out)
+    constants: dict[str, Any] = {
+        "linear": _explained(f[~out], affine(z[~out])),
+        "unfolded": inside_unfolded,
+        "tilt": tilt,
+        "points": int(np.sum(~out)),
+    }
+    if out.any():
+        constants |= {
+            "held_out": _explained(f[out], similar(z[out])),
+            "held_out_linear": _explained(f[out], affine(z[out])),
+            "held_out_unfolded": outside_unfolded,
+            "held_out_points": int(np.sum(out)),
+        }
+    return Score(
+        "geometry_score",
+        min(1.0, max(0.0, _explained(f[~out], similar(z[~out])))),
+        reference="Watters et al. 2019 (SBD), figure 4; Procrustes fit (MET-10)",
+        constants=constants,
+    )
+
+
+Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+
+def _points(values: ArrayLike, name: str) -> NDArray[Any]:
+    points = np.asarray(values)
+    if points.ndim not in (2, 3) or points.shape[-1] != 2:
+        raise UnweaveError(f"{name} must have shape (points, 2) or (rows, columns, 2), got {points.shape}")
+    return points.reshape(-1, 2)
+
+
+def _similarity(z: NDArray[np.float64], f: NDArray[np.float64]) -> tuple[Map, float]:
+    """The best f ~ s z R + t, and how many degrees R is away from the nearest axis-aligned one."""
+    z_mean, f_mean = z.mean(axis=0), f.mean(axis=0)
+    left, sigma, right = np.linalg.svd((z - z_mean).T @ (f - f_mean))
+    rotation = left @ right
+    size = float(np.sum((z - z_mean) ** 2))
+    scale = float(sigma.sum()) / size if size > 0 else 0.0
+    angle = float(np.degrees(np.arctan2(rotation[0, 1], rotation[0, 0])))
+    return lambda x: scale * (x - z_mean) @ rotation + f_mean, abs((angle + 45) % 90 - 45)
+
+
+def _affine(z: NDArray[np.float64], f: NDArray[np.float64]) -> Map:
+    z_mean, f_mean = z.mean(axis=0), f.mean(axis=0)
+    slope = np.linalg.lstsq(z - z_mean, f - f_mean, rcond=None)[0]
+    return lambda x: (x - z_mean) @ slope + f_mean
+
+
+def _explained(truth: NDArray[np.float64], guess: NDArray[np.float64]) -> float:
+    total = float(np.sum((truth - truth.mean(axis=0)) ** 2))
+    return 1 - float(np.sum((truth - guess) ** 2)) / total if total > 0 else 0.0
+
+
+def _unfolded(
+    z: NDArray[np.float64], f: NDArray[np.float64], out: NDArray[np.bool_]
+) -> tuple[float | None, float | None]:
+    """Share of cells that turn the way most inside cells do: inside, and touching a held-out point."""
+    shape = (len(np.unique(f[:, 0])), len(np.unique(f[:, 1])))
+    order = np.lexsort((f[:, 1], f[:, 0]))
+    if shape[0] * shape[1] != len(f) or len(np.unique(f, axis=0)) != len(f):
+        return None, None
+    p, hole = z[order].reshape(*shape, 2), out[order].reshape(shape)
+    diagonal, other = p[1:, 1:] - p[:-1, :-1], p[:-1, 1:] - p[1:, :-1]
+    # Twice the signed area of a quadrangle is the cross product of its diagonals.
+    turn = np.sign(diagonal[..., 0] * other[..., 1] - diagonal[..., 1] * other[..., 0])
+    touched = hole[1:, 1:] | hole[:-1, :-1] | hole[1:, :-1] | hole[:-1, 1:]
+    inside, outside = turn[~touched], turn[touched]
+    if len(inside) == 0:
+        return None, None
+    majority = 1.0 if np.sum(inside > 0) >= np.sum(inside < 0) else -1.0
+    return float(np.mean(inside == majority)), float(np.mean(outside == majority)) if len(outside) else None
+
+
+class Space(Protocol):
+    """What is needed of a factor space to lay a grid through it (:class:`unweave.data.FactorSpace`)."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the factors."""
+
+    @property
+    def sizes(self) -> Sequence[Any]:
+        """Number of values of a discrete factor, (low, high) of a continuous one."""
+
+
+class GridSource(Protocol):
+    """What is needed of a data set to embed a grid of its factors (:class:`unweave.data.Dataset`)."""
+
+    @property
+    def space(self) -> Any:
+        """The factor space, or None."""
+
+    def images(self, factors: Any) -> Any:
+        """Images (n, channels, height, width) of factors (n, K)."""
+
+    def held_out(self, factors: Any) -> Any:
+        """True where training never samples, (n,)."""
+
+
+@dataclass(frozen=True)
+class GridEmbedding:
+    """A grid over two factors and where an encoder puts it.
+
+    ``factors`` (m, 2) and ``codes`` (m, 2) are the arguments of :func:`geometry_score`; ``names`` are those
+    of the factors, ``latents`` the numbers of the two latents shown, ``means`` and ``scales`` (m, latents)
+    the codes in all latents.
+    """
+
+    names: tuple[str, str]
+    factors: NDArray[np.float64]
+    held_out: NDArray[np.bool_]
+    latents: tuple[int, int]
+    means: NDArray[np.float64]
+    scales: NDArray[np.float64]
+
+    @property
+    def codes(self) -> NDArray[np.float64]:
+        """The grid in the two latents, (m, 2)."""
+        return self.means[:, list(self.latents)]
+
+    def score(self) -> Score:
+        """:func:`geometry_score` of this grid."""
+        score = geometry_score(self.codes, self.factors, self.held_out)
+        extra = {"factors": list(self.names), "latents": list(self.latents)}
+        return Score(
+            score.name, score.value, reference=score.reference, constants={**score.constants, **extra}
+        )
+
+
+def plane_factors(space: Space) -> tuple[str, str] | None:
+    """The two factors that span a plane: two continuous ones, else an x and a y position, else None.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> plane_factors(SimpleNamespace(names=("shape", "x", "y"), sizes=(3, 32, 32)))
+        ('x', 'y')
+        >>> plane_factors(SimpleNamespace(names=("shape", "hue"), sizes=(3, 10))) is None
+        True
+
+    """
+    smooth = [name for name, size in zip(space.names, space.sizes, strict=True) if isinstance(size, Sequence)]
+    if len(smooth) >= 2:
+        return smooth[0], smooth[1]
+    words = {name: re.findall(r"[A-Z]?[a-z]+|[A-Z]|\d+", name) for name in space.names}
+    for name, parts in words.items():
+        lower = [part.lower() for part in parts]
+        for other, others in words.items():
+            if "x" in lower and [o.lower() for o in others] == ["y" if p == "x" else p for p in lower]:
+                return name, other
+    return None
+
+
+def embed_grid(
+    encode: Callable[[Any], tuple[Any, Any]],
+    dataset: GridSource,
+    *,
+    n: int = 21,
+    names: tuple[str, str] | None = None,
+) -> GridEmbedding | None:
+    """A grid over two factors in the two most informative latents; None if no two factors span a plane.
+
+    A continuous factor is cut at ``n`` evenly spaced values, a discrete one at all of its classes; all others
+    stay at the middle of their range.
+
+    Args:
+        encode: images -> (means, scales), e.g. ``vae.encode``.
+        dataset: with ``space``, ``images(factors)`` and ``held_out(factors)``.
+        n: values of each continuous factor.
+        names: the two factors; by default those of :func:`plane_factors`.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> space = SimpleNamespace(names=("x", "y"), sizes=((0.0, 1.0), (0.0, 1.0)))
+        >>> data = SimpleNamespace(space=space, images=lambda f: f, held_out=lambda f: f[:, 0] < 0)
+        >>> grid = embed_grid(lambda x: (2 * x, 0 * x + 0.1), data, n=5)
+        >>> grid.names, grid.latents, grid.codes.shape, grid.score().value
+        (('x', 'y'), (0, 1), (25, 2), 1.0)
+
+    """
+    n = check_count("n", n, 2)
+    if dataset.space is None:
+        return None
+    space: Space = dataset.space
+    pair = names or plane_factors(space)
+    if pair is None:
+        return None
+    axes = []
+    for name, size in zip(space.names, space.sizes, strict=True):
+        if isinstance(size, Sequence):
+            low, high = float(size[0]), float(size[1])
+            axes.append(np.linspace(low, high, n) if name in pair else np.array([(low + high) / 2]))
+        else:
+            axes.append(np.arange(size) if name in pair else np.array([size // 2]))
+    grid = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
+    where = [list(space.names).index(name) for name in pair]
+    means, scales = (np.asarray(part, dtype=np.float64) for part in encode(dataset.images(grid)))
+    if means.shape[1] < 2:
+        return None
+    first, second = sorted(informative_latents(scales).tolist())
+    return GridEmbedding(
+        names=pair,
+        factors=grid[:, where].astype(np.float64),
+        held_out=np.asarray(dataset.held_out(grid), dtype=bool),
+        latents=(first, second),
+        means=means,
+        scales=scales,
+    )

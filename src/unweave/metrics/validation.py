@@ -1,0 +1,137 @@
+"""What every metric asks of codes and factors before it measures anything."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unweave.errors import UnweaveError
+
+CONTINUOUS_VALUES = 64
+"""A fractional factor column with more distinct values than this is taken as continuous."""
+
+
+def check_codes(codes: ArrayLike, name: str = "codes") -> NDArray[np.float64]:
+    """``codes`` as float64 (n, latents), or an error that says what is wrong with them.
+
+    Example:
+        >>> check_codes([[1, 2], [3, 4]]).shape
+        (2, 2)
+        >>> check_codes([1.0, 2.0])
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: codes must have two axes (samples, columns), got shape (2,): write codes[:, None] for one column
+
+    """  # noqa: E501
+    return _table(codes, name).astype(np.float64)
+
+
+def check_pair(
+    codes: ArrayLike, factors: ArrayLike, least: int = 2
+) -> tuple[NDArray[np.float64], NDArray[Any]]:
+    """Codes (n, latents) and factors (n, K) that belong together, with at least ``least`` samples.
+
+    Example:
+        >>> codes, factors = check_pair([[0.1], [0.2]], [[0], [1]])
+        >>> codes.shape, factors.dtype.kind
+        ((2, 1), 'i')
+
+    """
+    codes, table = check_codes(codes), _table(factors, "factors")
+    if len(codes) != len(table):
+        raise UnweaveError(
+            f"codes and factors must have one row per sample, got {len(codes)} codes and {len(table)} factors"
+        )
+    if len(codes) < least:
+        raise UnweaveError(f"at least {least} samples are needed, got {len(codes)}: encode more images")
+    return codes, table
+
+
+def factor_classes(factors: ArrayLike, bins: int = 20) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+    """Factors (n, K) as class numbers 0, 1, ... per column, and the number of classes of each column.
+
+    Whole numbers are classes as they are. A fractional column is continuous, and cut into ``bins``
+    equal-width bins over its range, if it has more than 64 distinct values or more than one for every
+    two samples.
+
+    Example:
+        >>> classes, sizes = factor_classes([[3, 0.25], [7, 0.75], [3, 0.25], [7, 0.25]])
+        >>> classes.tolist(), sizes
+        ([[0, 0], [1, 1], [0, 0], [1, 0]], (2, 2))
+
+    """
+    table = _table(factors, "factors")
+    columns, sizes = [], []
+    for k, column in enumerate(table.T):
+        values, classes = np.unique(column, return_inverse=True)
+        if len(values) < 2:
+            raise UnweaveError(
+                f"factor {k} has the one value {values[0]:g} in all samples, so nothing can depend on it: "
+                f"drop this column of factors or sample more widely"
+            )
+        if not np.all(values == np.floor(values)) and len(values) > min(CONTINUOUS_VALUES, len(column) // 2):
+            values, classes = np.unique(equal_width_bins(column[:, None], bins)[0], return_inverse=True)
+        columns.append(classes.reshape(-1).astype(np.int64))
+        sizes.append(len(values))
+    return np.stack(columns, axis=1), tuple(sizes)
+
+
+def equal_width_bins(codes: NDArray[Any], bins: int) -> NDArray[np.int64]:
+    """Bin number 0 .. bins-1 of each code over the column's own range, as (latents, n).
+
+    The edges are those of ``np.histogram(z, bins)``, and a code on an inner edge belongs to the upper bin.
+
+    Example:
+        >>> equal_width_bins(np.array([[0.0], [0.5], [0.9], [1.0]]), 2).tolist()
+        [[0, 1, 1, 1]]
+
+    """
+    rows = np.ascontiguousarray(codes.T, dtype=np.float64)
+    out = np.zeros(rows.shape, dtype=np.int64)
+    for row, z in zip(out, rows, strict=True):
+        low, high = float(z.min()), float(z.max())
+        # Codes that differ only by rounding are constant: no distinct edges fit between them.
+        if high - low > 4 * bins * np.spacing(max(abs(low), abs(high))):
+            row[:] = np.digitize(z, np.histogram_bin_edges(z, bins)[:-1]) - 1
+    return out
+
+
+def check_count(name: str, value: int, least: int) -> int:
+    """``value`` if it is a whole number of at least ``least``.
+
+    Example:
+        >>> check_count("bins", 20, 2)
+        20
+
+    """
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise UnweaveError(f"{name} must be a whole number of at least {least}, got {value!r}")
+    return int(value)
+
+
+def _table(values: ArrayLike, name: str) -> NDArray[Any]:
+    try:
+        table = np.asarray(values)
+    except ValueError:
+        raise UnweaveError(
+            f"{name} must be a rectangular array of numbers, got rows of differing lengths"
+        ) from None
+    if table.dtype.kind == "b":
+        table = table.astype(np.int64)
+    if table.dtype.kind not in "iuf":
+        raise UnweaveError(
+            f"{name} must be numbers, got {table.dtype}: turn labels into class numbers with "
+            f"np.unique(labels, return_inverse=True)[1]"
+        )
+    if table.ndim != 2:
+        hint = f": write {name}[:, None] for one column" if table.ndim == 1 else ""
+        raise UnweaveError(f"{name} must have two axes (samples, columns), got shape {table.shape}{hint}")
+    if 0 in table.shape:
+        raise UnweaveError(f"{name} must not be empty, got shape {table.shape}")
+    if table.dtype.kind == "f" and not np.all(np.isfinite(table)):
+        bad = int(np.sum(~np.isfinite(table).all(axis=1)))
+        raise UnweaveError(
+            f"{name} must be finite, got NaN or infinity in {bad} of {len(table)} samples: "
+            f"did the run diverge?"
+        )
+    return table
