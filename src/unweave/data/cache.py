@@ -27,11 +27,11 @@ def cache_folder() -> Path:
 
 
 def cached(path: Path, shape: tuple[int, ...], build: Callable[[], NDArray[np.uint8]]) -> NDArray[np.uint8]:
-    """The uint8 array of `shape` kept in `path` (memory-mapped, read-only), or made by `build` and written there.
+    """The uint8 array of `shape` kept in `path` (memory-mapped), or made by `build` and written there.
 
-    The file is a 128-byte line (format, shape, crc32 of the rest) and the bytes. It appears under its name only
-    when it is complete. A file of another shape, size or checksum is made anew; a folder that cannot be written
-    means that the array lives in memory only. Both are said in a warning of the logger ``unweave``.
+    The file is a 128-byte line (format, shape, crc32 of the rest) and the bytes. It appears under its name
+    only when it is complete. A file of another shape, size or checksum is made anew; a folder that cannot be
+    written means that the array lives in memory only. Both are said in a warning of the logger ``unweave``.
 
     Example:
         >>> folder = tempfile.TemporaryDirectory()
@@ -50,7 +50,7 @@ def cached(path: Path, shape: tuple[int, ...], build: Callable[[], NDArray[np.ui
         _write(path, array)
     except OSError as problem:
         logger.warning(
-            "cannot write the cache file %s (%s): the data stays in memory; set UNWEAVE_CACHE to a writable folder",
+            "cannot write the cache file %s (%s): kept in memory; set UNWEAVE_CACHE to a writable folder",
             path,
             problem.strerror or problem,
         )
@@ -59,7 +59,7 @@ def cached(path: Path, shape: tuple[int, ...], build: Callable[[], NDArray[np.ui
 
 def _header(array: NDArray[np.uint8]) -> bytes:
     shape = "x".join(map(str, array.shape))
-    text = f"unweave array 1 uint8 {shape} crc32 {zlib.crc32(array):08x}"
+    text = f"unweave array 1 uint8 {shape} crc32 {zlib.crc32(array.data):08x}"
     return text.ljust(_HEADER - 1).encode() + b"\n"
 
 
@@ -68,7 +68,9 @@ def _read(path: Path, shape: tuple[int, ...]) -> NDArray[np.uint8]:
     if size != expected:
         raise ValueError(f"{size} bytes instead of {expected}")
     # Mapped, not read: several runs on one machine then share one copy of the pages.
-    array: NDArray[np.uint8] = np.memmap(path, np.uint8, mode="r", offset=_HEADER, shape=shape).view(np.ndarray)
+    array: NDArray[np.uint8] = np.memmap(path, np.uint8, mode="r", offset=_HEADER, shape=shape).view(
+        np.ndarray
+    )
     with path.open("rb") as file:
         if file.read(_HEADER) != _header(array):
             raise ValueError("wrong checksum")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
@@ -37,7 +38,7 @@ _TABLE = {
 
 
 class Circles(Dataset):
-    """One circle on black, three channels, continuous factors (SBD table 3, figures 4, 7, 8, 11-20; SPEC DAT-4).
+    """One circle on black, three channels, continuous factors (SBD table 3, figures 4, 7, 8, 11-20).
 
     ============  ===========================  ========  =======================================
     variant       factors                      diameter  the rest
@@ -49,15 +50,17 @@ class Circles(Dataset):
     xyh_tiny      x, y, hue in [0.2, 0.8]      0.075     saturation = value = 1
     ============  ===========================  ========  =======================================
 
-    Units are frame widths, x from the left and y from the top edge. "Size" in table 3 is read as the diameter: the
-    captions of figures 7 and 8 call these circles "0.1 times the frame-width". A pixel's value is the exact area of
-    the pixel that the circle covers, times the colour, rounded to uint8 (the paper supersamples by 5).
+    Units are frame widths, x from the left and y from the top edge. "Size" in table 3 is read as the
+    diameter: the captions of figures 7 and 8 call these circles "0.1 times the frame-width". A pixel's value
+    is the exact area of the pixel that the circle covers, times the colour, rounded to uint8 (the paper
+    supersamples by 5).
 
     A **hole** keeps one quarter of the space out of training: the middle half (``center``) or the lower half
-    (``corner``) of the ranges of the first two factors. :meth:`images` still draws it, :meth:`held_out` tells it.
+    (``corner``) of the ranges of the first two factors. :meth:`images` still draws it, :meth:`held_out` tells
+    it.
 
-    **Blank** images are black and have no circle, so their factors are NaN in a :class:`Batch`; :meth:`images`
-    draws a row with NaN as black. :meth:`evaluation` gives circles only.
+    **Blank** images are black and have no circle, so their factors are NaN in a :class:`Batch`;
+    :meth:`images` draws a row with NaN as black. :meth:`evaluation` gives circles only.
 
     Args:
         variant: row of the table.
@@ -74,7 +77,9 @@ class Circles(Dataset):
         np.True_
     """
 
-    description = "one circle, continuous factors: variant xy, xh, rg, xyh_small, xyh_tiny; hole none, center, corner"
+    description = (
+        "one circle, continuous factors: variant xy, xh, rg, xyh_small, xyh_tiny; hole none, center, corner"
+    )
 
     def __init__(
         self, *, variant: Variant = "xy", hole: Hole = "none", blank: float = 0.0, size: int = 64
@@ -96,13 +101,17 @@ class Circles(Dataset):
 
     def images(self, factors: ArrayLike) -> NDArray[Any]:
         """Images (n, 3, size, size), uint8, of `factors` (n, K); rows with NaN are black."""
-        points = np.atleast_1d(np.asarray(factors, np.float64))
-        shown = ~np.isnan(points).any(axis=-1) if points.ndim == 2 else np.ones(len(points), np.bool_)
+        points = np.asarray(factors)
+        if points.ndim != 2 or points.dtype.kind != "f":
+            points = self.space.check(points)
+        shown = ~np.isnan(points).any(axis=1)
         return self._draw(self.space.check(points[shown]), shown)
 
     def at(self, index: ArrayLike) -> NDArray[Any]:
         """An error: continuous factors cannot be counted."""
-        raise UnweaveError("Circles has continuous factors and no index: ask for images(factors) or sample(n, rng)")
+        raise UnweaveError(
+            "Circles has continuous factors and no index: ask for images(factors) or sample(n, rng)"
+        )
 
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` draws, uniform outside the hole; blank images have NaN factors."""
@@ -131,7 +140,7 @@ class Circles(Dataset):
         return bounds[:, 0], bounds[:, 1] - bounds[:, 0]
 
     def _outside_hole(self, n: int, rng: Generator) -> Array:
-        # Three of four quarters, uniformly; the centred hole is the corner hole moved round by a quarter of the range.
+        # Three of four quarters, uniformly; the centred hole is the corner hole moved by a quarter.
         quarter = rng.integers(1, 4, n)
         place = (np.stack([quarter // 2, quarter % 2], axis=1) + rng.random((n, 2))) / 2
         if self.hole == "center":
@@ -140,33 +149,34 @@ class Circles(Dataset):
         return np.asarray(start + place * width)
 
     def _draw(self, points: Array, shown: NDArray[np.bool_]) -> NDArray[np.uint8]:
-        """Images (len(shown), 3, size, size), black where `shown` is False, else the circles `points` in turn."""
+        """Images (len(shown), 3, size, size), black where not `shown`, else the circles `points` in turn."""
         pixels = np.zeros((len(shown), self.size, self.size, 3), np.uint8)
         values = dict(zip(self.space.names, points.T, strict=True))
-        middle = np.full(len(points), 0.5)
+        middle = np.full(1, 0.5)  # one row, broadcast: a circle that does not move is covered once
         radius = self.diameter * self.size / 2
         window = min(int(np.ceil(2 * radius)) + 1, self.size)
         x, left = self._window(values.get("x", middle), radius, window)
         y, top = self._window(values.get("y", middle), radius, window)
-        covered = (disc_coverage(x, y, radius) * 255)[..., None] * self._colour(values, len(points))[:, None, None]
-        corner = (np.flatnonzero(shown) * self.size + top) * self.size + left
-        offset = np.arange(window)[:, None] * self.size + np.arange(window)
-        pixels.reshape(-1, 3)[corner[:, None, None] + offset] = covered + 0.5  # truncated: rounds
+        covered = disc_coverage(x, y, radius).astype(np.float32)[:, None]
+        light = covered * (255 * self._colour(values, len(points)))[:, :, None, None]
+        light += 0.5  # the cast to uint8 truncates
+        windows = sliding_window_view(pixels, (window, window), axis=(1, 2), writeable=True)
+        windows[np.flatnonzero(shown), top, left] = light.astype(np.uint8)
         return channels_last(pixels)
 
     def _window(self, place: Array, radius: float, window: int) -> tuple[Array, Array]:
-        """Pixel borders (n, window + 1) seen from the circle's centre, and the first pixel (n,) of the window."""
+        """Pixel borders (n, window + 1) seen from the circle's centre, and the window's first pixel (n,)."""
         centre = place * self.size
         first = np.clip(np.floor(centre - radius).astype(np.int64), 0, self.size - window)
         return first[:, None] + np.arange(window + 1) - centre[:, None], first
 
     @staticmethod
     def _colour(values: dict[str, Array], n: int) -> Array:
-        colour = np.ones((n, 3))
+        colour = np.ones((n, 3), np.float32)
         if "hue" in values:
             # HSV with saturation and value 1: each channel is a trapezoid of the hue.
             turn = (6 * values["hue"][:, None] + np.array([0.0, 4.0, 2.0])) % 6
-            colour = np.clip(np.abs(turn - 3) - 1, 0, 1)
+            colour[:] = np.clip(np.abs(turn - 3) - 1, 0, 1)
         if "red" in values:
             colour[:, 0], colour[:, 1] = values["red"], values["green"]
         return colour
@@ -175,13 +185,13 @@ class Circles(Dataset):
 def disc_coverage(x: Array, y: Array, radius: float) -> Array:
     """Exact area of each cell of a grid that lies inside the disc of `radius` around the origin.
 
-    With the unit disc, A(u) = pi/2 + u sqrt(1 - u^2) + asin u is its area left of u, and the area left of u and above
-    v is F(u, v) = (A(u) + A(v))/2 - pi/4 + u v if (u, v) is inside, else A(u)[v>=0] + A(v)[u>=0] - pi [u>=0][v>=0].
-    A cell's area is F's difference over its four corners.
+    With the unit disc, A(u) = pi/2 + u sqrt(1 - u^2) + asin u is its area left of u, and the area left of u
+    and above v is F(u, v) = (A(u) + A(v))/2 - pi/4 + u v if (u, v) is inside, else A(u)[v>=0] + A(v)[u>=0] -
+    pi [u>=0][v>=0]. A cell's area is F's difference over its four corners.
 
     Args:
-        x: column borders (n, W + 1), ascending, relative to the centre.
-        y: row borders (n, H + 1).
+        x: column borders (n, W + 1), ascending, relative to the centre; n may be 1 to serve for all.
+        y: row borders (n, H + 1), likewise.
         radius: in the units of `x` and `y`.
 
     Returns:

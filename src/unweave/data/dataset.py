@@ -56,7 +56,9 @@ class Dataset(ABC):
 
     def images(self, factors: ArrayLike) -> NDArray[Any]:
         """Images (n, C, H, W) of `factors` (n, K), held-out ones too."""
-        raise UnweaveError(f"{self.name} has no known factors: images can be asked for by index only, with at()")
+        raise UnweaveError(
+            f"{self.name} has no known factors: images can be asked for by index only, with at()"
+        )
 
     @abstractmethod
     def at(self, index: ArrayLike) -> NDArray[Any]:
@@ -84,7 +86,9 @@ class Dataset(ABC):
     def factor_space(self) -> FactorSpace:
         """The factor space, or an error if this dataset has no known factors."""
         if self.space is None:
-            raise UnweaveError(f"{self.name} has no known factors: use a dataset with factors, or an npz that has them")
+            raise UnweaveError(
+                f"{self.name} has no known factors: use a dataset with factors, or an npz that has them"
+            )
         return self.space
 
     @staticmethod

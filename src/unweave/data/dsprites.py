@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.data.cache import cache_folder, cached
 from unweave.data.dataset import Batch, Dataset, channels_last
-from unweave.data.space import Array, FactorSpace, check_index
+from unweave.data.space import Array, FactorSpace
 
 logger = logging.getLogger("unweave")
 
@@ -23,16 +23,16 @@ _COUNT = 3 * 6 * 40 * 32 * 32
 
 
 class DSprites(Dataset):
-    """dSprites (2D Shapes): a white square, ellipse or heart on black, 737,280 binary images 64 x 64 (SPEC DAT-1).
+    """dSprites (2D Shapes): a white square, ellipse or heart on black, 737,280 binary images 64 x 64.
 
-    Factors are class indices in the order of the original file: shape (square, ellipse, heart), scale
-    (0.5, 0.6 .. 1), orientation (2 pi k/39, counter-clockwise), x (16 + 32 k/31 pixels from the left), y (the same
+    Factors are class indices in the order of the original file: shape (square, ellipse, heart), scale (0.5,
+    0.6 .. 1), orientation (2 pi k/39, counter-clockwise), x (16 + 32 k/31 pixels from the left), y (the same
     from the top). Orientation 0 and 39 are the same picture, as in the original.
 
     Each outline is a polygon whose corners are snapped to 1/256 pixel; a pixel is on if its centre is inside.
 
-    :meth:`images` and :meth:`at` draw what they are asked for. :meth:`sample` makes the whole set once, one bit a
-    pixel (377 MB), and keeps it in the cache folder (UNWEAVE_CACHE, else ~/.cache/unweave).
+    :meth:`images` and :meth:`at` draw what they are asked for. :meth:`sample` makes the whole set once, one
+    bit a pixel (377 MB), and keeps it in the cache folder (UNWEAVE_CACHE, else ~/.cache/unweave).
 
     Reference: Matthey et al., dSprites, 2017; used in FAC 5, SBD A.3 (coloured), REC table A1.
 
@@ -45,7 +45,9 @@ class DSprites(Dataset):
         400
     """
 
-    description = "white square, ellipse or heart: shape 3, scale 6, orientation 40, x 32, y 32 (made, not downloaded)"
+    description = (
+        "white square, ellipse or heart: shape 3, scale 6, orientation 40, x 32, y 32 (made, not downloaded)"
+    )
 
     def __init__(self) -> None:
         self.image_shape = (1, _SIZE, _SIZE)
@@ -70,7 +72,7 @@ class DSprites(Dataset):
         return Batch(_unpack(self.packed()[index]), self.space.factors(index))
 
     def packed(self) -> NDArray[np.uint8]:
-        """The whole set, (737280, 512) bytes, one bit a pixel, first pixel in the highest bit; made on first use."""
+        """The whole set, made on first use: (737280, 512) bytes, one bit a pixel, highest bit first."""
         if self._packed is None:
             self._packed = _packed_set(cache_folder() / "dsprites-1.bits")
         return self._packed
@@ -113,7 +115,7 @@ def _turned(shape: int, scale: NDArray[np.int64], orientation: NDArray[np.int64]
 
 
 def _snap(offset: NDArray[np.float64], position: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Absolute coordinates in 1/256 pixel of corners `offset` from the centre of position class `position`."""
+    """Coordinates in 1/256 pixel of corners `offset` from the centre of position class `position`."""
     return np.rint(_SUBPIXELS * (16 + 32 * position / 31 + offset)).astype(np.int64)
 
 
@@ -164,11 +166,11 @@ _FROM = np.array([(1 << (_SIZE - i)) - 1 for i in range(_SIZE + 1)], np.uint64)
 
 
 def _scan(x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Rows of 64 bits (n, 64, m) of n polygons with corners `y` (n, V), each drawn for m sets of `x` (n, V, m).
+    """Rows of 64 bits (n, 64, m) of n polygons with corners `y` (n, V), each for m sets of `x` (n, V, m).
 
-    Coordinates are in 1/256 pixel. An edge crosses row r if exactly one end has Y < the row's centre; it then flips
-    all pixels from ceil(X - 1/2) on, X in pixels being where it crosses. Quotients in float64 are exact here:
-    one that is not whole is at least 1/(256 * 8192) away from the next whole number.
+    Coordinates are in 1/256 pixel. An edge crosses row r if exactly one end has Y < the row's centre; it then
+    flips all pixels from ceil(X - 1/2) on, X in pixels being where it crosses. Quotients in float64 are exact
+    here: one that is not whole is at least 1/(256 * 8192) away from the next whole number.
     """
     n, corners = y.shape
     end = np.roll(np.arange(corners), -1)

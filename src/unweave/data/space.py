@@ -72,7 +72,7 @@ class FactorSpace:
         return self.names.index(name)
 
     def check(self, factors: ArrayLike) -> Array:
-        """`factors` as an (n, K) array of this space's dtype, or an error that names the factor that is outside.
+        """`factors` as an (n, K) array of this space's dtype, or an error that names the wrong factor.
 
         Example:
             >>> FactorSpace(("x", "y"), (4, 4)).check([[0, 4]])
@@ -124,7 +124,7 @@ class FactorSpace:
         return np.asarray(rows[:, None] // _strides(sizes) % np.asarray(sizes, np.int64), np.int64)
 
     def sample(self, n: int, rng: Generator, fixed: Mapping[str, ArrayLike] | None = None) -> Array:
-        """`n` independent uniform points (n, K); the factors in `fixed` keep the value, or (n,) values, given.
+        """`n` independent uniform points (n, K); factors in `fixed` keep the value, or (n,) values, given.
 
         Example:
             >>> space = FactorSpace(("x", "hue"), (8, (0.0, 1.0)))
@@ -180,7 +180,8 @@ class FactorSpace:
     def traversal(self, name: str, at: ArrayLike, n: int | None = None) -> Array:
         """The points (m, K) that vary one factor from `at`, a point (K,).
 
-        All classes of a discrete factor; `n` (default 11) evenly spaced values, ends included, of a continuous one.
+        All classes of a discrete factor; `n` (default 11) evenly spaced values, ends included, of a
+        continuous one.
 
         Example:
             >>> FactorSpace(("x", "y"), (2, 3)).traversal("y", at=[1, 0])
@@ -192,10 +193,10 @@ class FactorSpace:
         return self._walk([(k, self._values(k, n if self.continuous[k] else None))], at)
 
     def grid(self, names: Sequence[str], n: int | None, at: ArrayLike) -> Array:
-        """The cartesian grid over the named factors, last one fastest; the other factors as in the point `at`.
+        """The cartesian grid over the named factors, last one fastest; other factors as in the point `at`.
 
-        `n` evenly spaced values of each named factor, ends included (a discrete factor with at most `n` classes
-        gives all of them); ``None`` means all classes, or 11 values of a continuous factor.
+        `n` evenly spaced values of each named factor, ends included (a discrete factor with at most `n`
+        classes gives all of them); ``None`` means all classes, or 11 values of a continuous factor.
 
         Example:
             >>> FactorSpace(("x", "y"), (2, (0.0, 1.0))).grid(["x", "y"], 2, at=[0, 0])
@@ -208,7 +209,7 @@ class FactorSpace:
         return self._walk([(k, self._values(k, n)) for k in columns], at)
 
     def levels(self, factors: ArrayLike, n: int = 32) -> Array:
-        """`factors` with each continuous column moved to the nearest of `n` values evenly spaced in [low, high].
+        """`factors` with each continuous column moved to the nearest of `n` even steps from low to high.
 
         Example:
             >>> FactorSpace(("x",), ((0.0, 1.0),)).levels([[0.2], [0.6]], n=3).tolist()
@@ -263,7 +264,9 @@ def check_index(index: ArrayLike, count: int) -> NDArray[np.int64]:
     """
     rows = np.asarray(index)
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise UnweaveError(f"index must be whole numbers of shape (n,), got {rows.dtype} of shape {rows.shape}")
+        raise UnweaveError(
+            f"index must be whole numbers of shape (n,), got {rows.dtype} of shape {rows.shape}"
+        )
     wrong = (rows < 0) | (rows >= count)
     if wrong.any():
         raise UnweaveError(f"index must be from 0 to {count - 1}, got {rows[wrong][0]}")
@@ -277,7 +280,9 @@ def _size(name: str, size: int | tuple[float, float]) -> Size:
         low, high = float(size[0]), float(size[1])
         if math.isfinite(low) and math.isfinite(high) and low < high:
             return (low, high)
-    raise UnweaveError(f"size of factor {name!r} must be a whole number from 1 up or (low, high), got {size!r}")
+    raise UnweaveError(
+        f"size of factor {name!r} must be a whole number from 1 up or (low, high), got {size!r}"
+    )
 
 
 def _strides(sizes: tuple[int, ...]) -> NDArray[np.int64]:

@@ -15,11 +15,11 @@ _FRAME = 64
 
 
 class XYSquares(Dataset):
-    """A red, a green and a blue square 8 x 8 in 64 x 64, each on an 8 x 8 grid: 8^6 = 262,144 images (SPEC DAT-5).
+    """A red, a green and a blue square 8 x 8 in 64 x 64, each on an 8 x 8 grid: 8^6 = 262,144 images.
 
-    At spacing 8 squares at different grid points never overlap, so that every two images that differ in one factor
-    have the same distance: mean squared pixel difference 2*64/(64*64*3) on [0, 1]. A smaller spacing brings the grid
-    points closer, centred in the frame, and makes neighbours overlap.
+    At spacing 8 squares at different grid points never overlap, so that every two images that differ in one
+    factor have the same distance: mean squared pixel difference 2*64/(64*64*3) on [0, 1]. A smaller spacing
+    brings the grid points closer, centred in the frame, and makes neighbours overlap.
 
     Factors are x and y (grid column from the left, row from the top) of the red, green and blue square.
 
