@@ -105,7 +105,7 @@ def geometry_score(codes: ArrayLike, factors: ArrayLike, held_out: ArrayLike | N
             "held_out_points": int(np.sum(out)),
         }
     return Score(
-        "geometry_score",
+        "geometry",
         min(1.0, max(0.0, _explained(f[~out], similar(z[~out])))),
         reference="Watters et al. 2019 (SBD), figure 4; Procrustes fit (MET-10)",
         constants=constants,

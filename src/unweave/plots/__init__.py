@@ -1,0 +1,34 @@
+"""Pictures: functions from arrays to a matplotlib ``Figure``, and :func:`save`."""
+
+from unweave.plots.curves import curves, kl_bars
+from unweave.plots.geometry import comparison, geometry
+from unweave.plots.images import contact_sheet, image_grid, reconstructions
+from unweave.plots.saving import save, to_bytes
+from unweave.plots.style import PALETTE, plane_colors, style
+from unweave.plots.traversals import (
+    traversal_codes,
+    traversal_gif,
+    traversal_gif_bytes,
+    traversal_labels,
+    traversals,
+)
+
+__all__ = [
+    "PALETTE",
+    "comparison",
+    "contact_sheet",
+    "curves",
+    "geometry",
+    "image_grid",
+    "kl_bars",
+    "plane_colors",
+    "reconstructions",
+    "save",
+    "style",
+    "to_bytes",
+    "traversal_codes",
+    "traversal_gif",
+    "traversal_gif_bytes",
+    "traversal_labels",
+    "traversals",
+]

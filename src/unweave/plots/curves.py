@@ -1,0 +1,147 @@
+"""How training went, and how much each latent carries."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+from unweave.plots.style import FAINT, PALETTE, style
+
+_TITLES = {
+    "total": "loss",
+    "reconstruction": "reconstruction",
+    "kl": "KL to the prior",
+    "kl_per_latent": "KL of each latent",
+}
+_MOST_POINTS = 400
+
+
+def curves(
+    histories: Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Mapping[str, Any]]],
+    keys: Sequence[str] = ("total", "reconstruction", "kl", "kl_per_latent"),
+) -> Figure:
+    """Training curves, one panel per key; several runs share the panels if a mapping name -> history is given.
+
+    Long histories are averaged to a few hundred points; where the first steps would flatten all the rest, the
+    axis is logarithmic (positive values) or leaves the first values out of view.
+
+    Args:
+        histories: the lines of a run's history (dictionaries with "step" and the keys), or several by name.
+        keys: what to draw; values may be numbers or lists (one line per latent). Absent keys are left out.
+
+    Example:
+        >>> history = [{"step": i, "total": 100 / i, "kl_per_latent": [i, 1.0]} for i in range(1, 50)]
+        >>> [axes.get_title(loc="left") for axes in curves(history).axes]
+        ['loss', 'KL of each latent']
+
+    """
+    runs = dict(histories) if isinstance(histories, Mapping) else {"": histories}
+    panels: list[tuple[str, str]] = []
+    for key in keys:
+        having = [name for name, lines in runs.items() if any(key in line for line in lines)]
+        if having and any(isinstance(line.get(key), list | tuple) for line in runs[having[0]]):
+            panels += [(key, name) for name in having]
+        elif having:
+            panels.append((key, ""))
+    columns = min(len(panels), 4) or 1
+    rows = -(-len(panels) // columns) or 1
+    with style():
+        figure = Figure(figsize=(2.9 * columns, 2.35 * rows), layout="constrained")
+        grid = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axes, (key, only) in zip(grid, panels, strict=False):
+            chosen = {only: runs[only]} if only or len(runs) == 1 else runs
+            _panel(axes, key, chosen, label=len(chosen) > 1)
+            title = _TITLES.get(key, key.replace("_", " "))
+            axes.set_title(f"{title}: {only}" if only and len(runs) > 1 else title)
+        for axes in grid[len(panels) :]:
+            axes.set_axis_off()
+        if len(runs) > 1 and panels:
+            handles, labels = grid[0].get_legend_handles_labels()
+            if handles:
+                figure.legend(handles, labels, loc="outside upper left", ncols=len(handles))
+    return figure
+
+
+def kl_bars(kl: ArrayLike, *, scales: ArrayLike | None = None) -> Figure:
+    """Mean KL of each latent in nats, largest first; with ``scales``, latents never used (sd >= 0.5) are grey.
+
+    Args:
+        kl: (latents,) mean KL to the prior.
+        scales: (latents,) mean posterior standard deviation.
+
+    Example:
+        >>> [label.get_text() for label in kl_bars([0.1, 2.0]).axes[0].get_xticklabels()]
+        ['z1', 'z0']
+
+    """
+    values = np.asarray(kl, dtype=np.float64)
+    order = np.argsort(-values, kind="stable")
+    used = np.ones(len(values), bool) if scales is None else np.asarray(scales) < 0.5
+    with style():
+        figure = Figure(figsize=(max(3.2, 0.42 * len(values) + 1.1), 2.35), layout="constrained")
+        axes = figure.subplots()
+        bars = axes.bar(
+            range(len(values)), values[order], color=[PALETTE[0] if used[j] else "#c3cad1" for j in order]
+        )
+        axes.bar_label(bars, [f"{values[j]:.1f}" for j in order], fontsize=7, color=FAINT, padding=1)
+        axes.set_xticks(range(len(values)), [f"z{j}" for j in order])
+        axes.tick_params(axis="x", length=0)
+        axes.set_ylabel("KL (nats)")
+        axes.margins(x=0.02, y=0.12)
+    return figure
+
+
+def _panel(axes: Axes, key: str, runs: Mapping[str, Sequence[Mapping[str, Any]]], *, label: bool) -> None:
+    seen: list[NDArray[np.float64]] = []
+    for i, (name, lines) in enumerate(runs.items()):
+        table = [(line["step"], line[key]) for line in lines if line.get(key) is not None]
+        if not table:
+            continue
+        steps = np.array([step for step, _ in table], dtype=np.float64)
+        values = np.array([value for _, value in table], dtype=np.float64).reshape(len(table), -1)
+        steps, values = _thinned(steps, values)
+        seen.append(values)
+        for j, line_values in enumerate(values.T):
+            # Latents beyond the palette repeat its colours with another dash.
+            dash = ("-", "--", ":")[j // len(PALETTE) % 3]
+            color = PALETTE[(i if values.shape[1] == 1 else j) % len(PALETTE)]
+            axes.plot(steps, line_values, dash, color=color, label=name if label else None, linewidth=1.3)
+    axes.set_xlabel("step")
+    if key != "total":
+        axes.set_ylabel("nats")
+    axes.locator_params(axis="x", nbins=4)
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}")
+    if seen:
+        _fit_axis(axes, seen)
+
+
+def _fit_axis(axes: Axes, seen: Sequence[NDArray[np.float64]]) -> None:
+    every = np.concatenate([values.ravel() for values in seen])
+    late = np.concatenate([values[len(values) // 10 :].ravel() for values in seen])
+    every, late = every[np.isfinite(every)], late[np.isfinite(late)]
+    if len(late) == 0:
+        return
+    span = float(np.ptp(late)) or max(abs(float(late[0])) * 0.1, 1e-12)
+    if every.max() - every.min() <= 3 * span or seen[0].shape[1] > 1:
+        return
+    if every.min() > 0:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+        axes.yaxis.set_minor_formatter(lambda y, _: "")
+    else:
+        axes.set_ylim(late.min() - 0.1 * span, late.max() + 0.5 * span)
+
+
+def _thinned(
+    steps: NDArray[np.float64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Means of equal blocks, so that a long noisy history stays a line."""
+    block = -(-len(steps) // _MOST_POINTS)
+    if block == 1:
+        return steps, values
+    starts = np.arange(0, len(steps), block)
+    sizes = np.diff([*starts, len(steps)])
+    return np.add.reduceat(steps, starts) / sizes, np.add.reduceat(values, starts) / sizes[:, None]

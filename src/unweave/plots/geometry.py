@@ -1,0 +1,152 @@
+"""The image of a factor grid in latent space (SBD figure 4)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+from unweave.errors import UnweaveError
+from unweave.plots.style import FAINT, INK, plane_colors, style
+
+
+def geometry(
+    grid_codes: ArrayLike,
+    grid_factors: ArrayLike,
+    *,
+    held_out: ArrayLike | None = None,
+    title: str | None = None,
+    score: float | None = None,
+    names: Sequence[str] = ("x", "y"),
+    latents: Sequence[int] | None = None,
+) -> Figure:
+    """The grid of two factors on the left, where the encoder puts it on the right, with the same colours.
+
+    Neighbours on the grid are joined by lines; a Euclidean image is a square grid again, turned or not. Held-out
+    points are black.
+
+    Args:
+        grid_codes: (m, 2) or (rows, columns, 2) codes in two latents.
+        grid_factors: (m, 2) or (rows, columns, 2) factors.
+        held_out: (m,) or (rows, columns) True where training never sampled.
+        title: of the latent plot.
+        score: geometry score, written beside the title.
+        names: of the two factors.
+        latents: numbers of the two latents, for the axes.
+
+    References:
+        Watters et al. 2019 (SBD), figure 4.
+
+    Example:
+        >>> f = np.stack(np.meshgrid(range(4), range(4), indexing="ij"), -1)
+        >>> len(geometry(f * 2.0, f, score=1.0).axes)
+        2
+
+    """
+    return comparison(
+        {title or "in latent space": grid_codes},
+        grid_factors,
+        held_out=held_out,
+        scores=None if score is None else [score],
+        names=names,
+        latents=None if latents is None else [latents],
+    )
+
+
+def comparison(
+    grids: dict[str, Any],
+    grid_factors: ArrayLike,
+    *,
+    held_out: ArrayLike | None = None,
+    scores: Sequence[float] | None = None,
+    names: Sequence[str] = ("x", "y"),
+    latents: Sequence[Sequence[int]] | None = None,
+) -> Figure:
+    """The factor grid and its image in several models side by side; one title per entry of ``grids``.
+
+    Args:
+        grids: title -> codes (m, 2) of the same grid in that model's two latents.
+        grid_factors: (m, 2) factors.
+        held_out: (m,) True where training never sampled.
+        scores: geometry score of each model.
+        names: of the two factors.
+        latents: numbers of the two latents of each model.
+
+    Example:
+        >>> f = np.stack(np.meshgrid(range(4), range(4), indexing="ij"), -1)
+        >>> len(comparison({"a": f, "b": f @ [[1, 1], [0, 1]]}, f, scores=[1.0, 0.8]).axes)
+        3
+
+    """
+    factors = np.asarray(grid_factors, dtype=np.float64).reshape(-1, 2)
+    spans = np.ptp(factors, axis=0)
+    colors = plane_colors((factors - factors.min(axis=0)) / np.where(spans > 0, spans, 1))
+    hole = np.zeros(len(factors), bool) if held_out is None else np.asarray(held_out, bool).reshape(-1)
+    colors[hole] = 0.0
+    edges = grid_edges(factors)
+    with style():
+        # The grid itself is only the key to the colours, so it gets less room than its images.
+        figure = Figure(figsize=(2.6 + 3.6 * len(grids), 3.7), layout="constrained")
+        panels = figure.subplots(1, 1 + len(grids), width_ratios=[0.7] + [1.0] * len(grids), squeeze=False)[0]
+        _draw(panels[0], factors, edges, colors, hole)
+        panels[0].set(title="factors", xlabel=names[0], ylabel=names[1])
+        for i, (title, codes) in enumerate(grids.items()):
+            points = np.asarray(codes, dtype=np.float64).reshape(-1, 2)
+            if len(points) != len(factors):
+                raise UnweaveError(
+                    f"codes of {title} must have {len(factors)} grid points, got {len(points)}"
+                )
+            _draw(panels[i + 1], points, edges, colors, hole)
+            first, second = latents[i] if latents is not None else (0, 1)
+            labels = (f"z{first}", f"z{second}") if latents is not None else ("first latent", "second latent")
+            panels[i + 1].set(xlabel=labels[0], ylabel=labels[1])
+            panels[i + 1].set_title(title)
+            if scores is not None:
+                note = f"geometry {scores[i]:.2f}"
+                panels[i + 1].set_title(note, loc="right", fontweight="normal", fontsize=9)
+    return figure
+
+
+def grid_edges(factors: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Pairs of neighbours on a grid of points (m, 2), (edges, 2); points may come in any order.
+
+    Example:
+        >>> grid_edges(np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0]])).tolist()
+        [[0, 2], [0, 1]]
+
+    """
+    place = np.stack([np.unique(column, return_inverse=True)[1].reshape(-1) for column in factors.T], axis=1)
+    where = {(int(a), int(b)): i for i, (a, b) in enumerate(place)}
+    pairs = [
+        (i, where[(a + da, b + db)])
+        for (a, b), i in where.items()
+        for da, db in ((1, 0), (0, 1))
+        if (a + da, b + db) in where
+    ]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _draw(
+    axes: Axes,
+    points: NDArray[np.float64],
+    edges: NDArray[np.int64],
+    colors: NDArray[np.float64],
+    hole: NDArray[np.bool_],
+) -> None:
+    finite = np.isfinite(points).all(axis=1)
+    edges = edges[finite[edges].all(axis=1)]
+    tint = colors[edges].mean(axis=1)
+    axes.add_collection(LineCollection(list(points[edges]), colors=list(tint), linewidths=0.9, alpha=0.75))
+    size = 9 if len(points) > 200 else 14
+    axes.scatter(*points[finite & ~hole].T, c=colors[finite & ~hole], s=size, linewidths=0, zorder=3)
+    axes.scatter(*points[finite & hole].T, color=INK, s=size, linewidths=0, zorder=4)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.margins(0.06)
+    axes.locator_params(nbins=5)
+    axes.spines[["top", "right"]].set_visible(True)
+    for spine in axes.spines.values():
+        spine.set_color(FAINT)
+        spine.set_alpha(0.5)

@@ -1,0 +1,65 @@
+"""Pictures to files and bytes: the same figure always gives the same bytes."""
+
+import io
+from pathlib import Path
+
+import matplotlib as mpl
+from matplotlib.figure import Figure
+
+from unweave.errors import UnweaveError
+
+# Without these, files would carry the time of writing or the version that wrote them.
+_METADATA: dict[str, dict[str, None]] = {
+    "png": {"Software": None},
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+}
+
+
+def to_bytes(figure: Figure, kind: str = "png", *, dpi: float | None = None) -> bytes:
+    """The figure as the content of a png, svg or pdf file, byte for byte the same each time.
+
+    Example:
+        >>> to_bytes(Figure())[1:4]
+        b'PNG'
+
+    """
+    if kind not in _METADATA:
+        raise UnweaveError(
+            f"pictures are written as {', '.join(_METADATA)}, got {kind!r}: change the file's ending"
+        )
+    buffer = io.BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "unweave", "svg.fonttype": "path", "pdf.fonttype": 42}):
+        figure.savefig(buffer, format=kind, dpi=dpi or figure.dpi, metadata=_METADATA[kind])
+    return buffer.getvalue()
+
+
+def save(figure: Figure, path: str | Path, *, dpi: float | None = None) -> Path:
+    """Writes the figure as PNG, SVG or PDF, after the ending of ``path``, and makes the folder if need be.
+
+    Example:
+        >>> import tempfile
+        >>> save(Figure(), Path(tempfile.mkdtemp()) / "pictures" / "empty.svg").suffix
+        '.svg'
+
+    """
+    path = Path(path)
+    content = to_bytes(figure, path.suffix.lower().lstrip(".") or "without an ending", dpi=dpi)
+    return write_picture(path, content)
+
+
+def write_picture(path: Path, content: bytes) -> Path:
+    """Writes ``content``, or says in one sentence why it cannot.
+
+    Example:
+        >>> import tempfile
+        >>> write_picture(Path(tempfile.mkdtemp()) / "a.gif", b"GIF89a").read_bytes()
+        b'GIF89a'
+
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    except OSError as error:
+        raise UnweaveError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
+    return path

@@ -1,0 +1,94 @@
+"""One quiet look for all pictures, with colours that people who see fewer of them can tell apart."""
+
+from contextlib import AbstractContextManager
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import ArrayLike, NDArray
+
+INK = "#1f2933"
+"""Text and held-out points."""
+FAINT = "#8a94a0"
+"""Axes, ticks and secondary text."""
+PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f6ab8", "#5f6b76")
+"""Line colours: those of Okabe and Ito without the yellow, which is lost on white, and two more."""
+
+_CORNERS = np.array([[[18, 60, 140], [112, 196, 255]], [[150, 40, 12], [255, 178, 60]]]) / 255
+
+
+def style() -> AbstractContextManager[None]:
+    """The settings under which every figure is built: no global state is changed.
+
+    Example:
+        >>> with style():
+        ...     mpl.rcParams["axes.spines.top"]
+        False
+
+    """
+    return mpl.rc_context(
+        {
+            "font.family": "DejaVu Sans",
+            "font.size": 9,
+            "axes.titlesize": 10,
+            "axes.titleweight": "bold",
+            "axes.titlelocation": "left",
+            "axes.titlecolor": INK,
+            "axes.labelsize": 9,
+            "axes.labelcolor": INK,
+            "axes.edgecolor": FAINT,
+            "axes.linewidth": 0.7,
+            "axes.spines.top": False,
+            "axes.spines.right": False,
+            "axes.prop_cycle": mpl.cycler(color=PALETTE),
+            "axes.unicode_minus": True,
+            "xtick.color": FAINT,
+            "ytick.color": FAINT,
+            "xtick.labelcolor": INK,
+            "ytick.labelcolor": INK,
+            "xtick.labelsize": 8,
+            "ytick.labelsize": 8,
+            "text.color": INK,
+            "legend.frameon": False,
+            "legend.fontsize": 8,
+            "lines.linewidth": 1.5,
+            "figure.dpi": 100,
+            "figure.facecolor": "white",
+            "savefig.facecolor": "white",
+        }
+    )
+
+
+def plane_colors(points: ArrayLike) -> NDArray[np.float64]:
+    """A colour for each point of the unit square, (m, 2) -> (m, 3): blue to orange along u, dark to light along v.
+
+    Hue carries one axis and lightness the other, so both stay readable without red-green vision.
+
+    Example:
+        >>> plane_colors([[0, 0], [1, 1]]).round(2).tolist()
+        [[0.07, 0.24, 0.55], [1.0, 0.7, 0.24]]
+
+    """
+    u, v = np.clip(np.asarray(points, dtype=np.float64), 0, 1).reshape(-1, 2).T[..., None]
+    low = (1 - v) * _CORNERS[0, 0] + v * _CORNERS[0, 1]
+    high = (1 - v) * _CORNERS[1, 0] + v * _CORNERS[1, 1]
+    colors: NDArray[np.float64] = (1 - u) * low + u * high
+    return colors
+
+
+def bare(axes: Axes, **spines: Any) -> None:
+    """Takes frame and ticks off axes that only hold a picture.
+
+    Example:
+        >>> from matplotlib.figure import Figure
+        >>> axes = Figure().add_subplot()
+        >>> bare(axes)
+        >>> len(axes.get_xticks())
+        0
+
+    """
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set_visible(bool(spines.get("frame")))
