@@ -1,0 +1,39 @@
+"""Networks: plain ``nn.Module`` objects that turn images into features and codes into images.
+
+They know nothing of probability. Encoders are built as ``Encoder(image_shape, features, *, options)``,
+decoders as ``Decoder(latents, output_shape, *, options)``; ``ENCODERS`` and ``DECODERS`` map the names used
+in a config to classes.
+
+Example:
+    >>> sorted(ENCODERS), sorted(DECODERS)
+    (['Conv', 'MLP'], ['CoordConv', 'Deconv', 'MLP', 'SpatialBroadcast'])
+"""
+
+from torch import nn
+
+from unweave.networks.broadcast import SpatialBroadcast, broadcast
+from unweave.networks.conv import Conv, Deconv
+from unweave.networks.coordconv import CoordConv
+from unweave.networks.critics import Discriminator
+from unweave.networks.mlp import MLPDecoder, MLPEncoder
+
+ENCODERS: dict[str, type[nn.Module]] = {"Conv": Conv, "MLP": MLPEncoder}
+DECODERS: dict[str, type[nn.Module]] = {
+    "Deconv": Deconv,
+    "SpatialBroadcast": SpatialBroadcast,
+    "CoordConv": CoordConv,
+    "MLP": MLPDecoder,
+}
+
+__all__ = [
+    "DECODERS",
+    "ENCODERS",
+    "Conv",
+    "CoordConv",
+    "Deconv",
+    "Discriminator",
+    "MLPDecoder",
+    "MLPEncoder",
+    "SpatialBroadcast",
+    "broadcast",
+]

@@ -1,0 +1,143 @@
+"""Convolutional encoder and up-convolutional decoder: NET-1 (FAC, REC) and NET-2 (SBD)."""
+
+from torch import Tensor, nn
+
+from unweave.errors import UnweaveError
+from unweave.networks.layers import (
+    Initialisation,
+    SameConv2d,
+    Upconv2d,
+    channels_last,
+    initialise,
+    linear_stack,
+    require_image_shape,
+    require_positive,
+    strides,
+)
+
+
+class Conv(nn.Module):
+    """Encoder: 4 x 4 convolutions that halve the image, then linear layers, ReLU between all.
+
+    (n, C, H, W) -> (n, features). Every layer has stride 2 and padding 1 while height and width are even and
+    stride 1 ("same") after that; at least two must halve, so height and width are multiples of 4.
+
+    | published table | options |
+    |---|---|
+    | FAC table 1 (2D Shapes) | ``hidden=(128,)`` |
+    | FAC tables 2, 3; REC table A3 (the defaults) | |
+    | SBD table 1 | ``channels=(64, 64, 64, 64), initialisation="truncated_normal"`` |
+    | SBD table 2 | ``initialisation="truncated_normal"`` |
+
+    FAC prints no ReLU behind its linear layer, REC does; it is there, as two linear layers in a row would be
+    one.
+
+    Args:
+        image_shape: (channels, height, width) of the images.
+        features: size of the output, for a Gaussian posterior twice the number of latents.
+        channels: output channels of each convolution, from the image on.
+        hidden: widths of the linear layers between the convolutions and the output.
+        initialisation: PyTorch's "default", or "truncated_normal" weights with zero biases (SBD appendix A).
+
+    Example:
+        >>> import torch
+        >>> Conv((1, 64, 64), 20)(torch.zeros(2, 1, 64, 64)).shape
+        torch.Size([2, 20])
+    """
+
+    def __init__(
+        self,
+        image_shape: tuple[int, int, int],
+        features: int,
+        *,
+        channels: tuple[int, ...] = (32, 32, 64, 64),
+        hidden: tuple[int, ...] = (256,),
+        initialisation: Initialisation = "default",
+    ) -> None:
+        super().__init__()
+        inputs, height, width = require_image_shape("image_shape", image_shape)
+        require_positive(features=features, channels=channels, hidden=hidden)
+        if not channels:
+            raise UnweaveError("channels must name at least one convolution, got none")
+        self.features = features
+        self.image_shape = (inputs, height, width)
+        layers: list[nn.Module] = []
+        for outputs, stride in zip(channels, strides(height, width, len(channels)), strict=True):
+            if stride == 2:
+                layers.append(nn.Conv2d(inputs, outputs, 4, stride=2, padding=1))
+            else:
+                layers.append(SameConv2d(inputs, outputs))
+            layers.append(nn.ReLU(inplace=True))
+            inputs, height, width = outputs, height // stride, width // stride
+        self.convolutions = nn.Sequential(*layers)
+        widths = (inputs * height * width, *hidden)
+        self.linear = nn.Sequential(*linear_stack(widths), nn.Linear(widths[-1], features))
+        initialise(self, initialisation)
+
+    def forward(self, images: Tensor) -> Tensor:
+        """(n, C, H, W) -> (n, features)."""
+        maps: Tensor = self.convolutions(channels_last(images))
+        features: Tensor = self.linear(maps.flatten(1))
+        return features
+
+
+class Deconv(nn.Module):
+    """Decoder: linear layers, then 4 x 4 up-convolutions that double the image, ReLU between all.
+
+    (n, latents) -> (n, C, H, W). The strides are those of :class:`Conv` in reverse: the image is halved as
+    often as there are up-convolutions and evenness allows, the linear layers end there with ``channels[0]``
+    maps.
+
+    | published table | options |
+    |---|---|
+    | FAC table 1 (2D Shapes) | ``hidden=(128,)`` |
+    | FAC tables 2, 3; REC table A3 (the defaults) | |
+    | SBD table 1 | ``channels=(64, 64, 64, 64, 64), hidden=(), initialisation="truncated_normal"`` |
+    | SBD table 2 | ``channels=(64, 64, 64, 32, 32), hidden=(), initialisation="truncated_normal"`` |
+    | SBD table 8 (1, 2, 3 linear layers) | as table 1 with ``hidden=()``, ``(256,)``, ``(256, 256)`` |
+
+    Args:
+        latents: size of the code.
+        output_shape: (channels, height, width) of the output; the channels are those the likelihood needs.
+        channels: channels that *enter* each up-convolution; their number is the number of up-convolutions.
+        hidden: widths of the linear layers before the one that makes ``channels[0]`` maps.
+        initialisation: PyTorch's "default", or "truncated_normal" weights with zero biases (SBD appendix A).
+
+    Example:
+        >>> import torch
+        >>> Deconv(10, (3, 64, 64))(torch.zeros(2, 10)).shape
+        torch.Size([2, 3, 64, 64])
+    """
+
+    def __init__(
+        self,
+        latents: int,
+        output_shape: tuple[int, int, int],
+        *,
+        channels: tuple[int, ...] = (64, 64, 32, 32),
+        hidden: tuple[int, ...] = (256,),
+        initialisation: Initialisation = "default",
+    ) -> None:
+        super().__init__()
+        colours, height, width = require_image_shape("output_shape", output_shape)
+        require_positive(latents=latents, channels=channels, hidden=hidden)
+        if not channels:
+            raise UnweaveError("channels must name at least one up-convolution, got none")
+        self.latents = latents
+        self.output_shape = (colours, height, width)
+        steps = strides(height, width, len(channels))[::-1]
+        shrink = 2 ** steps.count(2)
+        self.start = (channels[0], height // shrink, width // shrink)
+        widths = (latents, *hidden, self.start[0] * self.start[1] * self.start[2])
+        self.linear = nn.Sequential(*linear_stack(widths))
+        layers: list[nn.Module] = []
+        for inputs, outputs, stride in zip(channels, (*channels[1:], colours), steps, strict=True):
+            layers += [(Upconv2d if stride == 2 else SameConv2d)(inputs, outputs), nn.ReLU(inplace=True)]
+        self.upconvolutions = nn.Sequential(*layers[:-1])
+        initialise(self, initialisation)
+
+    def forward(self, codes: Tensor) -> Tensor:
+        """(n, latents) -> (n, C, H, W)."""
+        maps = channels_last(self.linear(codes).unflatten(1, self.start))
+        images: Tensor = self.upconvolutions(maps)
+        return images

@@ -1,0 +1,161 @@
+"""Convolutions with very few output channels, exact and fast on CPUs.
+
+The last layer of an image decoder turns 32 or 64 feature maps into 1 or 3 colours. The library's
+convolutions fill their vector registers with *output channels*, so such a layer leaves most of each register
+empty and may take as long as the wide layers before it. Seen as one matrix product it does not: every input
+pixel is multiplied by the k x k x colours numbers of its kernel column, and the products are added up where
+they land. The adding-up runs along image rows, which fill registers whatever the number of colours.
+
+Both functions compute what :func:`torch.nn.functional.conv2d` and ``conv_transpose2d`` compute, to rounding.
+"""
+
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+
+#: From this many output channels on the library's own kernels are as fast.
+THIN = 4
+
+
+def pays(maps: Tensor, outputs: int) -> bool:
+    """Whether a layer with this input and number of output channels is faster here than in the library.
+
+    Example:
+        >>> pays(torch.zeros(1, 64, 8, 8), outputs=3), pays(torch.zeros(1, 64, 8, 8), outputs=64)
+        (True, False)
+    """
+    return outputs <= THIN and maps.device.type == "cpu" and not torch.compiler.is_compiling()
+
+
+def same_conv2d(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """The "same" convolution with stride 1 and kernel k.
+
+    ``out[c, i] = bias[c] + sum_d,r weight[c, d, r] maps[d, i - before + r]`` with before = (k - 1) // 2.
+
+    Shapes: maps (n, D, H, W), weight (C, D, k, k), bias (C,) -> (n, C, H, W). ``i`` and ``r`` stand for the
+    two axes.
+
+    Example:
+        >>> same_conv2d(torch.ones(1, 8, 5, 5), torch.ones(1, 8, 3, 3), torch.zeros(1))[0, 0, :2, :2].tolist()
+        [[32.0, 48.0], [48.0, 72.0]]
+    """
+    return cast(Tensor, _SameConv.apply(maps, weight, bias))  # type: ignore[no-untyped-call]
+
+
+def upconv2d(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """The transposed convolution with kernel 4, stride 2 and padding 1, which doubles height and width.
+
+    Shapes: maps (n, D, H, W), weight (D, C, 4, 4), bias (C,) -> (n, C, 2 H, 2 W).
+
+    Example:
+        >>> upconv2d(torch.ones(1, 8, 2, 2), torch.ones(8, 1, 4, 4), torch.zeros(1))[0, 0, 0].tolist()
+        [8.0, 16.0, 16.0, 8.0]
+    """
+    return cast(Tensor, _Upconv.apply(maps, weight, bias))  # type: ignore[no-untyped-call]
+
+
+def _products(maps: Tensor, kernels: Tensor) -> Tensor:
+    """(n, D, H, W) maps and (k, k, C, D) kernels -> (k, k, C, n, H, W): what each pixel gives to each tap."""
+    n, inputs, height, width = maps.shape
+    pixels = maps.permute(0, 2, 3, 1).reshape(-1, inputs)
+    return (kernels.reshape(-1, inputs) @ pixels.t()).view(*kernels.shape[:3], n, height, width)
+
+
+def _add_shifted(total: Tensor, part: Tensor, shift: int, axis: int) -> None:
+    """total[i] += part[i + shift] along an axis, zeros outside."""
+    length = max(0, total.shape[axis] - abs(shift))
+    total.narrow(axis, max(0, -shift), length).add_(part.narrow(axis, max(0, shift), length))
+
+
+class _SameConv(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        kernel = weight.shape[-1]
+        before = (kernel - 1) // 2
+        sums = _products(maps, weight.permute(2, 3, 0, 1))
+        for axis in (-2, -1):
+            for tap in range(kernel):
+                if tap != before and abs(tap - before) < sums.shape[axis]:
+                    _add_shifted(sums[before], sums[tap], tap - before, axis)
+            sums = sums[before]
+        images = sums.transpose(0, 1).contiguous(memory_format=torch.channels_last)
+        return images.add_(bias[:, None, None])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[:2])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        maps, weight = ctx.saved_tensors
+        outputs, inputs, kernel, _ = weight.shape
+        n, _, height, width = maps.shape
+        before = (kernel - 1) // 2
+        # patches[r, s, c, n, i, j] = gradient[n, c, i + before - r, j + before - s]: what the taps of a
+        # pixel receive.
+        patches = gradient.transpose(0, 1)
+        for axis in (-1, -2):
+            shifted = patches.new_zeros(kernel, *patches.shape)
+            for tap in range(kernel):
+                if abs(before - tap) < patches.shape[axis]:
+                    _add_shifted(shifted[tap], patches, before - tap, axis)
+            patches = shifted
+        patches = patches.reshape(kernel * kernel * outputs, n * height * width)
+        kernels = weight.permute(2, 3, 0, 1).reshape(-1, inputs)
+        pixels = maps.permute(0, 2, 3, 1).reshape(-1, inputs)
+        to_maps = to_weight = to_bias = None
+        if ctx.needs_input_grad[0]:
+            to_maps = (patches.t() @ kernels).view(n, height, width, inputs).permute(0, 3, 1, 2)
+        if ctx.needs_input_grad[1]:
+            to_weight = (patches @ pixels).view(kernel, kernel, outputs, inputs).permute(2, 3, 0, 1)
+        if ctx.needs_input_grad[2]:
+            to_bias = gradient.sum((0, 2, 3))
+        return to_maps, to_weight, to_bias
+
+
+class _Upconv(torch.autograd.Function):
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+        outputs = weight.shape[1]
+        n, _, height, width = maps.shape
+        sums = _products(maps, weight.permute(2, 3, 1, 0))
+        # Input row i reaches output rows 2 i - 1 ... 2 i + 2 with taps 0 ... 3: taps 1 and 2 are its own two
+        # rows, tap 3 is the even row of its successor and tap 0 the odd row of its predecessor.
+        _add_shifted(sums[1], sums[3], -1, -2)
+        _add_shifted(sums[2], sums[0], 1, -2)
+        rows = sums[1:3]
+        _add_shifted(rows[:, 1], rows[:, 3], -1, -1)
+        _add_shifted(rows[:, 2], rows[:, 0], 1, -1)
+        images = maps.new_empty(n, outputs, height, 2, width, 2)
+        torch.add(rows[:, 1:3].permute(3, 2, 4, 0, 5, 1), bias[:, None, None, None, None], out=images)
+        return images.view(n, outputs, 2 * height, 2 * width).contiguous(memory_format=torch.channels_last)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs[:2])
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+        # The library's backward pass of a thin up-convolution is a wide convolution: nothing to gain there.
+        maps, weight = ctx.saved_tensors
+        return cast(
+            tuple[Tensor | None, Tensor | None, Tensor | None],
+            torch.ops.aten.convolution_backward(
+                gradient,
+                maps,
+                weight,
+                [weight.shape[1]],
+                [2, 2],
+                [1, 1],
+                [1, 1],
+                True,
+                [0, 0],
+                1,
+                list(ctx.needs_input_grad),
+            ),
+        )
