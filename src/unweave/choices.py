@@ -1,8 +1,8 @@
 """Parts chosen by name: a class, and the options that its own signature declares.
 
-The constructor of a part *is* its schema. Positional parameters are context that the program supplies (image shape,
-latent size); keyword-only parameters are options that a user may set, with their types and defaults. So a config
-value, a command-line word and a Python argument are one and the same thing, written once.
+The constructor of a part *is* its schema. A few parameters are context that the program supplies (image shape, latent
+size); all others are options that a user may set, with their types and defaults. So a config value, a command-line
+word and a Python argument are one and the same thing, written once.
 """
 
 import dataclasses
@@ -16,6 +16,9 @@ from typing import Any
 from unweave.errors import UnweaveError, plain, unknown
 
 Table = Mapping[str, type]
+
+CONTEXT = {"image_shape", "output_shape", "features", "latents"}
+"""Parameters that the program supplies; every other parameter of a part is an option."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,7 +53,7 @@ def lookup(kind: str, table: Table, name: str) -> type:
 
 
 def options_of(part: type) -> dict[str, inspect.Parameter]:
-    """The options of a part: the keyword-only parameters of its constructor.
+    """The options of a part: the parameters of its constructor that are not context.
 
     Example:
         >>> class Part:
@@ -58,8 +61,7 @@ def options_of(part: type) -> dict[str, inspect.Parameter]:
         >>> list(options_of(Part))
         ['depth']
     """
-    parameters = inspect.signature(part).parameters.values()
-    return {p.name: p for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    return {name: p for name, p in inspect.signature(part).parameters.items() if name not in CONTEXT}
 
 
 def choose(kind: str, table: Table, value: "str | Mapping[str, Any] | Choice") -> Choice:

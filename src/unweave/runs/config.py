@@ -83,6 +83,8 @@ class Config:
         for name, field in fields.items():
             if name in SLOTS:
                 chosen = mapping.get(name, field.default)
+                if isinstance(chosen, Mapping) and isinstance(field.default, Choice):
+                    chosen = {"name": field.default.name, **chosen}
                 values[name] = choose(name, SLOTS[name], own_data(chosen) if name == "data" else chosen)
             else:
                 values[name] = convert(name, mapping.get(name, field.default), field.type)
@@ -217,7 +219,5 @@ def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
         if key in SLOTS and isinstance(value, Mapping):
             keep = under if isinstance(under, Mapping) and value.get("name") in (None, under.get("name")) else {}
             value = {**keep, **value}
-            if "name" not in value and key != "data":
-                value["name"] = next(f.default.name for f in dataclasses.fields(Config) if f.name == key)  # type: ignore[union-attr]
         merged[key] = value
     return merged

@@ -1,0 +1,31 @@
+# Everything sets itself up: `make demo`, `make test` on a fresh machine.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/ready
+
+.PHONY: demo test test-slow check docs benchmarks clean
+
+demo: $(READY)  ## two VAEs side by side and a page to open, in a few minutes
+	$(BIN)/unweave demo
+
+test: $(READY)  ## all tests but the slow ones, with style and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not slow"
+
+test-slow: $(READY)  ## the tests that take minutes
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m slow
+
+benchmarks: $(READY)  ## ratios measured in one run, on an otherwise idle machine
+	$(BIN)/python benchmarks/training_speed.py
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q -c constraints.txt -e '.[all,dev]'
+	touch $(READY)
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache

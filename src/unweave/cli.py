@@ -1,0 +1,310 @@
+"""The command line. What makes the experiment is ``key=value``; how it is executed is a ``--flag``. No logic here."""
+
+import difflib
+import logging
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.table import Table
+
+from unweave.errors import UnweaveError
+
+out = Console(soft_wrap=True, highlight=False)
+
+
+class Commands(click.Group):
+    """A group of commands that says which one was meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest command in the error."""
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(self.list_commands(ctx))}"
+            raise UnweaveError(f"unknown command {args[0]!r}: {hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(package_name="unweave")
+def cli() -> None:
+    """Learn, measure and look at disentangled representations with variational auto-encoders."""
+
+
+threads_option = click.option(
+    "--threads", default=1, show_default=True, type=click.IntRange(min=1), help="CPU threads of this run."
+)
+device_option = click.option("--device", default="cpu", show_default=True, help="cpu, cuda, cuda:1 ...")
+quiet_option = click.option("--quiet", is_flag=True, help="Print errors only.")
+
+
+@cli.command()
+@click.argument("target", required=False)
+@click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--out", "folder", type=click.Path(path_type=Path), help="Folder of the run [default: runs/LABEL].")
+@threads_option
+@device_option
+@click.option(
+    "--checkpoint-seconds",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    help="Time between saved states.",
+)
+@click.option("--no-report", is_flag=True, help="Only train; no scores, no page.")
+@click.option("--show-config", is_flag=True, help="Print the whole config as a file and stop.")
+@quiet_option
+def train(
+    target: str | None,
+    words: tuple[str, ...],
+    folder: Path | None,
+    threads: int,
+    device: str,
+    checkpoint_seconds: float,
+    no_report: bool,
+    show_config: bool,
+    quiet: bool,
+) -> None:
+    """Train a VAE, score it and write its page.
+
+    TARGET is a data set (see `unweave data list`), a folder of images, an npz file or a config file (.yaml).
+    KEY=VALUE changes the experiment:
+
+    \b
+      unweave train dsprites
+      unweave train circles data.hole=center decoder=SpatialBroadcast steps=2000 batch_size=16
+      unweave train path/to/images/ latents=12 objective=BetaVAE objective.beta=4
+      unweave train study.yaml seed=3
+
+    Run the same command again to go on with a run that was interrupted. `unweave options` lists all keys.
+    """
+    from unweave.runs.config import Config
+    from unweave.runs.run import Run
+    from unweave.training.display import TerminalDisplay
+    from unweave.training.signals import StopOnSignal
+
+    prepare_logging(quiet)
+    file, given = split_target(target, words)
+    config = Config.read(file, given)
+    if show_config:
+        click.echo(config.to_yaml(), nl=False)
+        return
+    run = Run.create(config, folder, command=shlex.join(["unweave", *sys.argv[1:]]))
+    say(quiet, f"[bold]{config.label}[/] in {run.folder}")
+    with StopOnSignal() as stop:
+        display = TerminalDisplay(config.decoder.name, config.steps, Console(stderr=True, quiet=quiet))
+        with display:
+            outcome = run.train(
+                device=checked_device(device),
+                threads=threads,
+                checkpoint_seconds=checkpoint_seconds,
+                display=display,
+                stop=stop,
+            )
+    if outcome.status == "interrupted":
+        say(quiet, f"stopped after step {outcome.step} of {config.steps}; run the same command again to go on")
+        sys.exit(130)
+    if outcome.status == "diverged":
+        raise UnweaveError(f"the run diverged: {outcome.reason}; the last good state is in {run.folder / 'checkpoints'}")
+    say(quiet, f"trained {config.steps} steps in {run.seconds:.0f} s")
+    if not no_report:
+        show_scores(evaluated(run, device, quiet), quiet)
+        say(quiet, f"report: {reported(run)}")
+
+
+@cli.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@threads_option
+@device_option
+@quiet_option
+def evaluate(run: Path, threads: int, device: str, quiet: bool) -> None:
+    """Score a run: ELBO, KL, MIG, FactorVAE score, geometry; its data are encoded once and kept."""
+    from unweave.runs.run import Run
+    from unweave.training import machine
+
+    prepare_logging(quiet)
+    machine.prepare(threads)
+    opened = Run(run)
+    show_scores(evaluated(opened, device, quiet), quiet)
+    say(quiet, f"written to {opened.folder / 'scores.json'}")
+
+
+@cli.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--out", "path", type=click.Path(path_type=Path), help="File of the page [default: RUN/report.html].")
+@quiet_option
+def report(runs: tuple[Path, ...], path: Path | None, quiet: bool) -> None:
+    """Write one self-contained HTML page about a run, or about several side by side."""
+    from unweave.reports import write_comparison_report, write_run_report
+    from unweave.runs.run import Run
+
+    prepare_logging(quiet)
+    opened = [Run(folder) for folder in runs]
+    for run in opened:
+        if not run.scores:
+            evaluated(run, "cpu", quiet)
+    if len(opened) == 1:
+        written = write_run_report(opened[0], path)
+    else:
+        written = write_comparison_report(opened, path or Path("comparison.html"))
+    say(quiet, f"report: {written}")
+
+
+@cli.group(cls=Commands)
+def data() -> None:
+    """Look at the data sets."""
+
+
+@data.command("list")
+def data_list() -> None:
+    """What data sets there are."""
+    from unweave.data import DATASETS
+
+    table = Table("name", "what it is", "options", box=None, header_style="bold", pad_edge=False)
+    from unweave.choices import options_of
+
+    for name, dataset in DATASETS.items():
+        table.add_row(name, dataset.description, " ".join(f"data.{option}" for option in options_of(dataset)))
+    out.print(table)
+
+
+@data.command("show")
+@click.argument("target")
+@click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--out", "path", type=click.Path(path_type=Path), help="PNG file [default: NAME.png].")
+def data_show(target: str, words: tuple[str, ...], path: Path | None) -> None:
+    """Print a data set's factors and draw a sheet of its images."""
+    from unweave.plots import save
+    from unweave.reports import dataset_sheet
+    from unweave.runs.config import Config
+
+    dataset = Config.read(words=split_target(target, words)[1]).make_dataset()
+    count = f"{dataset.count:,} images" if dataset.count is not None else "endless images"
+    out.print(f"[bold]{dataset.name}[/]: {dataset.description}")
+    out.print(f"{count} of {' x '.join(str(side) for side in dataset.image_shape)} (channels x height x width)")
+    if dataset.space is not None:
+        table = Table("factor", "values", box=None, header_style="bold", pad_edge=False)
+        for name, size in zip(dataset.space.names, dataset.space.sizes, strict=True):
+            table.add_row(name, f"{size[0]:g} to {size[1]:g}" if isinstance(size, tuple) else str(size))
+        out.print(table)
+    path = path or Path(f"{dataset.name}.png")
+    save(dataset_sheet(dataset), path)
+    out.print(f"picture: {path}")
+
+
+@cli.command()
+def options() -> None:
+    """List every key that `train` takes, with its default."""
+    import dataclasses
+
+    from unweave.choices import describe, options_of
+    from unweave.runs.config import SLOTS, Config
+
+    table = Table("key", "default", "what it is", box=None, header_style="bold", pad_edge=False)
+    for field in dataclasses.fields(Config):
+        if field.name not in SLOTS:
+            table.add_row(field.name, str(field.default), describe(field.type))
+            continue
+        default = getattr(field.default, "name", "")
+        table.add_row(f"[bold]{field.name}[/]", default, f"one of {', '.join(SLOTS[field.name])}")
+        for name, part in SLOTS[field.name].items():
+            for option, parameter in options_of(part).items():
+                table.add_row(f"  {field.name}.{option}", shown(parameter.default), f"of {name}")
+    out.print(table)
+
+
+def split_target(target: str | None, words: Sequence[str]) -> tuple[Path | None, list[str]]:
+    """The config file, if TARGET is one, and the key=value words, among them TARGET if it names data."""
+    if target is None:
+        return None, list(words)
+    if target.endswith((".yaml", ".yml")):
+        return Path(target), list(words)
+    if "=" in target and not Path(target).exists():
+        return None, [target, *words]
+    return None, [f"data={target}", *words]
+
+
+def evaluated(run: Any, device: str, quiet: bool) -> dict[str, Any]:
+    """Score a run with a spinner that says what is being done."""
+    from unweave.runs.evaluation import evaluate as score
+
+    console = Console(stderr=True, quiet=quiet)
+    with console.status("encoding") if console.is_terminal else Console(quiet=True).status("") as status:
+        return dict(score(run, device=checked_device(device), tell=status.update))
+
+
+def reported(run: Any) -> Path:
+    """Write the page of a run."""
+    from unweave.reports import write_run_report
+
+    return write_run_report(run)
+
+
+def show_scores(scores: dict[str, Any], quiet: bool) -> None:
+    """Print scores as a table with their 95 % intervals."""
+    if quiet:
+        return
+    table = Table("score", "value", "95 % interval", box=None, header_style="bold", pad_edge=False)
+    for name, score in scores.items():
+        interval = f"{score.low:.3f} to {score.high:.3f}" if score.low is not None else ""
+        table.add_row(name, f"{score.value:.3f}", interval)
+    out.print(table)
+
+
+def shown(default: Any) -> str:
+    """A default as a user would type it."""
+    if default is None:
+        return "none"
+    if isinstance(default, tuple):
+        return "[" + ",".join(map(str, default)) + "]"
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
+def checked_device(name: str) -> str:
+    """The device if it is there."""
+    import torch
+
+    try:
+        torch.empty(0, device=name)
+    except Exception as error:  # torch raises several kinds for a device that is not there
+        raise UnweaveError(f"device {name!r} is not available: {str(error).splitlines()[0][:100]}") from error
+    return name
+
+
+def prepare_logging(quiet: bool) -> None:
+    """Warnings and notes of the library on standard error, one line each."""
+    handler = RichHandler(console=Console(stderr=True), show_time=False, show_path=False, show_level=False)
+    logger = logging.getLogger("unweave")
+    logger.handlers = [handler]
+    logger.setLevel(logging.ERROR if quiet else logging.INFO)
+
+
+def say(quiet: bool, text: str) -> None:
+    """Print a line unless told to be quiet."""
+    if not quiet:
+        out.print(text)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """The `unweave` command: a user's mistake becomes one sentence and exit code 2, never a traceback."""
+    try:
+        cli.main(args=list(arguments) if arguments is not None else None, standalone_mode=False)
+    except UnweaveError as error:
+        click.echo(f"unweave: {error}", err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        click.echo(f"unweave: {error.format_message()}", err=True)
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("unweave: stopped", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(1)

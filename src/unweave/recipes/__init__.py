@@ -1,0 +1,1 @@
+"""Recipes: published results and demonstrations as configs."""

@@ -1,0 +1,145 @@
+"""Scores of a run: its data are encoded once, and every score is computed from the codes that are kept."""
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from unweave import atomic
+from unweave.data import Dataset
+from unweave.functional.divergence import kl_per_latent
+from unweave.metrics import Score, elbo_scores, embed_grid, factor_vae_score, mig
+from unweave.runs.run import Codes, Run
+from unweave.training import machine
+from unweave.training.randomness import generator, seed_torch
+from unweave.vae import VAE, as_tensor
+
+logger = logging.getLogger("unweave")
+
+SAMPLES = 10_000
+"""Images that are encoded, as in the reference protocols of the scores."""
+
+DECODED = 1_000
+"""How many of them are decoded as well, for the likelihood."""
+
+Tell = Callable[[str], None]
+
+
+def codes_of(run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambda _: None) -> Codes:
+    """The codes of a run: from ``codes.npz`` if that belongs to the present weights, otherwise encoded and kept.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.runs import Config
+        >>> config = Config.read(words=["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"])
+        >>> run = Run.create(config, Path(tempfile.mkdtemp()) / "run")
+        >>> run.train().step
+        1
+        >>> codes_of(run).means.shape
+        (10000, 2)
+    """
+    path = run.folder / "codes.npz"
+    vae, step = run.model_and_step(device)
+    kept = _load(path)
+    if kept is not None and kept.step == step:
+        return kept
+    machine.prepare(torch.get_num_threads())
+    codes = _encode(vae, run.dataset(), run.config.seed, step, tell)
+    _save(path, codes)
+    return codes
+
+
+def evaluate(run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambda _: None) -> dict[str, Score]:
+    """Every score that the run's data set allows, also written to ``scores.json`` in its folder.
+
+    ELBO, NLL, KL (per latent) and latents used always; MIG and the FactorVAE score where factors are known; the
+    geometry score where two of them span a plane.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.runs import Config
+        >>> config = Config.read(words=["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"])
+        >>> run = Run.create(config, Path(tempfile.mkdtemp()) / "run")
+        >>> _ = run.train()
+        >>> sorted(evaluate(run))
+        ['elbo', 'factor_vae_score', 'geometry', 'kl', 'latents_used', 'mig', 'nll']
+    """
+    codes = codes_of(run, device=device, tell=tell)
+    dataset, seed = run.dataset(), run.config.seed
+    tell("scoring")
+    shown = len(codes.nll)
+    scores = elbo_scores(codes.nll, codes.kl[:shown], codes.scales[:shown])
+    if codes.factors is not None and dataset.space is not None:
+        varying = [k for k in range(len(dataset.space)) if len(np.unique(codes.factors[:, k])) > 1]
+        factors = codes.factors[:, varying]
+        scores["mig"] = mig(codes.means, factors)
+        scores["factor_vae_score"] = factor_vae_score(
+            codes.means, factors, generator(seed, "scores"), scales=codes.scales
+        )
+        vae = run.model(device)
+        grid = embed_grid(vae.codes, dataset)
+        if grid is not None:
+            scores["geometry"] = grid.score()
+    atomic.write_json(run.folder / "scores.json", {name: score.to_json() for name, score in scores.items()})
+    return scores
+
+
+def _encode(vae: VAE, dataset: Dataset, seed: int, step: int, tell: Tell) -> Codes:
+    rng = generator(seed, "evaluation")
+    images: Callable[[slice], NDArray[Any]]
+    factors: NDArray[Any] | None
+    if dataset.count is not None and dataset.count <= SAMPLES:
+        index = np.arange(dataset.count)
+        factors = dataset.space.factors(index) if dataset.space is not None else None
+        images, n = lambda part: dataset.at(index[part]), dataset.count
+    elif dataset.space is not None:
+        factors = dataset.evaluation(SAMPLES, rng)
+        chosen = factors
+        images, n = lambda part: dataset.images(chosen[part]), SAMPLES
+    else:
+        assert dataset.count is not None
+        rows = rng.choice(dataset.count, SAMPLES, replace=False)
+        images, n, factors = lambda part: dataset.at(rows[part]), SAMPLES, None
+    means, scales, kl, nll = [], [], [], []
+    block = 250
+    with torch.no_grad(), torch.random.fork_rng():
+        seed_torch(seed, "evaluation")
+        prior = vae.prior()
+        for start in range(0, n, block):
+            tell(f"encoding {start} of {n} images")
+            x = as_tensor(images(slice(start, start + block)), vae.device)
+            q = vae.encode(x)
+            z = q.sample()
+            means.append(q.mean.cpu().numpy())
+            scales.append(q.stddev.cpu().numpy())
+            kl.append(kl_per_latent(q, prior, z).cpu().numpy())
+            if start < DECODED:
+                nll.append(-vae.decode(z).log_prob(x).cpu().numpy())
+    return Codes(*(np.concatenate(part) for part in (means, scales, kl)), factors, np.concatenate(nll), step)
+
+
+def _save(path: Path, codes: Codes) -> None:
+    import io
+
+    buffer = io.BytesIO()
+    arrays = {name: getattr(codes, name) for name in ("means", "scales", "kl", "nll", "step")}
+    if codes.factors is not None:
+        arrays["factors"] = codes.factors
+    np.savez(buffer, **arrays)
+    atomic.write(path, buffer.getvalue())
+
+
+def _load(path: Path) -> Codes | None:
+    if not path.exists():
+        return None
+    try:
+        with np.load(path, allow_pickle=False) as kept:
+            factors = kept["factors"] if "factors" in kept else None
+            return Codes(kept["means"], kept["scales"], kept["kl"], factors, kept["nll"], int(kept["step"]))
+    except Exception as error:  # whatever a damaged file makes numpy raise: encode again
+        logger.warning("%s is damaged (%s); encoding again", path.name, type(error).__name__)
+        return None

@@ -1,0 +1,61 @@
+import math
+
+import pytest
+import torch
+from torch.distributions import Independent, Laplace, MultivariateNormal, Normal
+
+from unweave.functional import averaged_to_summed, kl, kl_per_latent, summed_to_averaged
+from unweave.functional.divergence import factorises
+
+
+def posterior(n: int = 3, latents: int = 4) -> Independent:
+    generator = torch.Generator().manual_seed(1)
+    mean = torch.randn(n, latents, generator=generator, dtype=torch.float64)
+    scale = 0.1 + torch.rand(n, latents, generator=generator, dtype=torch.float64)
+    return Independent(Normal(mean, scale), 1)
+
+
+def standard(latents: int = 4) -> Independent:
+    zeros = torch.zeros(latents, dtype=torch.float64)
+    return Independent(Normal(zeros, zeros + 1), 1)
+
+
+def test_kl_to_the_standard_normal_is_the_textbook_formula() -> None:
+    q = posterior()
+    mean, variance = q.mean, q.variance
+    expected = 0.5 * (mean**2 + variance - 1 - variance.log())
+    torch.testing.assert_close(kl_per_latent(q, standard(), q.sample()), expected)
+    torch.testing.assert_close(kl(q, standard(), q.sample()), expected.sum(1))
+
+
+def test_without_a_closed_form_the_estimate_is_unbiased() -> None:
+    one = posterior(n=1, latents=2)
+    n = 200_000
+    q = Independent(Normal(one.mean.expand(n, 2), one.stddev.expand(n, 2)), 1)
+    p = MultivariateNormal(torch.zeros(2, dtype=torch.float64), torch.tensor([[1.0, 0.8], [0.8, 1.0]]).double())
+    exact = torch.distributions.kl_divergence(
+        MultivariateNormal(one.mean[0], torch.diag(one.variance[0])), p
+    ).item()
+    torch.manual_seed(0)
+    estimates = kl(q, p, q.sample())
+    assert abs(estimates.mean().item() - exact) < 4 * estimates.std().item() / math.sqrt(n)
+
+
+def test_a_prior_of_another_factorised_family_is_split_by_latent() -> None:
+    q = posterior()
+    p = Independent(Laplace(torch.zeros(4).double(), torch.ones(4).double()), 1)
+    z = q.sample()
+    torch.testing.assert_close(kl_per_latent(q, p, z).sum(1), kl(q, p, z))
+
+
+def test_a_prior_that_does_not_factorise_is_refused() -> None:
+    p = MultivariateNormal(torch.zeros(4).double(), torch.eye(4).double())
+    assert not factorises(p)
+    with pytest.raises(TypeError, match="factorise"):
+        kl_per_latent(posterior(), p, posterior().sample())
+
+
+def test_the_averaged_and_the_summed_beta_are_inverse() -> None:
+    beta = averaged_to_summed(0.00316, (3, 64, 64), 9)
+    assert beta == pytest.approx(0.00316 * 12288 / 9)
+    assert summed_to_averaged(beta, (3, 64, 64), 9) == pytest.approx(0.00316)

@@ -1,0 +1,145 @@
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor
+
+from unweave.data import Circles
+from unweave.errors import UnweaveError
+from unweave.objectives import BetaVAE, Loss, Objective, Progress
+from unweave.training import Outcome, train
+from unweave.training.checkpoints import Checkpoints
+from unweave.training.randomness import generator, seed_torch
+from unweave.vae import VAE
+
+
+def fresh(seed: int = 0) -> VAE:
+    torch.manual_seed(seed)
+    small = {"channels": (4, 4), "hidden": (8,)}
+    return VAE.assemble((3, 32, 32), 2, encoder={"name": "Conv", **small}, decoder={"name": "Deconv", **small})
+
+
+def trained(steps: int = 6, **options: object) -> tuple[VAE, Outcome]:
+    vae = fresh()
+    outcome = train(vae, BetaVAE(), Circles(size=32), steps=steps, batch_size=4, learning_rate=1e-3, **options)
+    return vae, outcome
+
+
+def assert_same_weights(one: VAE, two: VAE) -> None:
+    for (name, a), b in zip(one.state_dict().items(), two.state_dict().values(), strict=True):
+        assert torch.equal(a, b), name
+
+
+def test_one_step_is_adam_on_the_gradient_of_the_objective() -> None:
+    vae, _ = trained(steps=1, seed=3)
+    reference = fresh()
+    seed_torch(3, "noise", 0)
+    images = torch.from_numpy(Circles(size=32).sample(4, generator(3, "data", 0)).images).float() / 255
+    BetaVAE()(reference, images, Progress(0, 1)).total.backward()
+    for ours, theirs in zip(vae.parameters(), reference.parameters(), strict=True):
+        # Adam's first step is the learning rate times g / (|g| + eps)
+        gradient = theirs.grad
+        expected = theirs - 1e-3 * gradient / (gradient.abs() + 1e-8)
+        solid = gradient.abs() > 1e-4
+        torch.testing.assert_close(ours[solid], expected[solid], rtol=0, atol=2e-6)
+
+
+def test_one_seed_gives_identical_weights_and_another_seed_others() -> None:
+    assert_same_weights(trained(seed=1)[0], trained(seed=1)[0])
+    different = zip(trained(seed=1)[0].parameters(), trained(seed=2)[0].parameters(), strict=True)
+    assert any(not torch.equal(a, b) for a, b in different)
+
+
+def test_the_callers_random_numbers_are_left_alone() -> None:
+    torch.manual_seed(7)
+    expected = torch.rand(3)
+    fresh_vae = fresh()
+    torch.manual_seed(7)
+    train(fresh_vae, BetaVAE(), Circles(size=32), steps=1, batch_size=2)
+    assert torch.equal(torch.rand(3), expected)
+
+
+@pytest.mark.parametrize("at", [1, 3, 5])
+def test_stopped_and_resumed_is_the_same_as_never_stopped(tmp_path: Path, at: int) -> None:
+    whole, _ = trained()
+    asked: list[int] = []
+
+    def stop() -> bool:
+        asked.append(1)
+        return len(asked) == at
+
+    checkpoints = Checkpoints(tmp_path)
+    _, outcome = trained(checkpoints=checkpoints, stop=stop)
+    assert outcome == Outcome("interrupted", at, "stopped by the user")
+    starts: list[int] = []
+    resumed, outcome = trained(checkpoints=checkpoints, resumed=starts.append)
+    assert outcome == Outcome("finished", 6)
+    assert starts == [at]
+    assert_same_weights(whole, resumed)
+
+
+class Breaks(Objective):
+    """A loss that turns bad at the third step."""
+
+    def __init__(self, value: float) -> None:
+        super().__init__()
+        self.value = value
+
+    def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
+        loss = BetaVAE()(vae, images, progress)
+        bad = loss.total * self.value
+        return Loss(bad if progress.step == 2 else loss.total, loss.reconstruction, loss.terms)
+
+
+@pytest.mark.parametrize(("value", "told"), [(float("nan"), "nan"), (float("inf"), "inf"), (1e6, "e+09")])
+def test_a_bad_loss_ends_the_run_and_the_last_good_state_stays(tmp_path: Path, value: float, told: str) -> None:
+    vae = fresh()
+    checkpoints = Checkpoints(tmp_path)
+    outcome = train(
+        vae, Breaks(value), Circles(size=32), steps=6, batch_size=4, checkpoints=checkpoints, checkpoint_seconds=0
+    )
+    assert outcome.status == "diverged"
+    assert outcome.step == 2
+    assert outcome.reason is not None
+    assert told in outcome.reason
+    assert "at step 3" in outcome.reason
+    state = checkpoints.latest()
+    assert state["step"] == 2
+    assert all(torch.isfinite(tensor).all() for tensor in state["vae"].values())
+
+
+class Poisons(Objective):
+    """A finite loss whose gradient is not."""
+
+    def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
+        loss = BetaVAE()(vae, images, progress)
+        poison = (loss.reconstruction - loss.reconstruction).sqrt() if progress.step == 1 else 0.0
+        return Loss(loss.total + poison, loss.reconstruction, loss.terms)
+
+
+def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    outcome = train(
+        fresh(), Poisons(), Circles(size=32), steps=4, batch_size=4, checkpoints=checkpoints, checkpoint_seconds=0
+    )
+    assert outcome == Outcome("diverged", 2, "a weight is not finite after step 2")
+    assert checkpoints.latest()["step"] == 1
+
+
+def test_records_hold_the_terms_of_the_logged_steps() -> None:
+    records: list[dict[str, object]] = []
+    trained(steps=7, log_every=3, record=records.append)
+    assert [record["step"] for record in records] == [1, 3, 6, 7]
+    for record in records:
+        assert record["total"] == pytest.approx(record["reconstruction"] + record["kl"], rel=1e-5)
+        assert sum(record["kl_per_latent"]) == pytest.approx(record["kl"], rel=1e-5)
+
+
+def test_data_of_another_shape_is_refused() -> None:
+    with pytest.raises(UnweaveError, match=r"the VAE takes images \(3, 32, 32\), Circles has \(3, 64, 64\)"):
+        train(fresh(), BetaVAE(), Circles(), steps=1)
+
+
+def test_streams_and_steps_draw_different_numbers() -> None:
+    draws = {generator(s, name, t).integers(2**62) for s in (0, 1) for name in ("data", "noise") for t in (0, 1, 2)}
+    assert len(draws) == 12
