@@ -136,6 +136,7 @@ def test_plane_factors() -> None:
     assert plane_factors(space(shape=3, posX=32, posY=32)) == ("posX", "posY")
     assert plane_factors(space(x_R=8, y_R=8, x_G=8, y_G=8)) == ("x_R", "y_R")
     assert plane_factors(space(x0=8, y1=8)) is None
+    assert plane_factors(space(x=1, y=8)) is None
     assert plane_factors(space(hue=(0, 1), size=4)) is None
 
 
@@ -160,5 +161,12 @@ def test_embed_grid_keeps_other_factors_in_the_middle() -> None:
     score = embedding.score()
     assert score.constants["factors"] == ["x", "y"]
     assert score.constants["latents"] == [1, 2]
+    rotation = np.array(score.constants["rotation"])
+    np.testing.assert_allclose(rotation, np.eye(2), atol=0.2)
+
+    def absent(factors: np.ndarray) -> np.ndarray:
+        raise UnweaveError("no image has x = 0")
+
+    assert embed_grid(encode, SimpleNamespace(space=data.space, images=absent, held_out=None)) is None
     assert embed_grid(encode, SimpleNamespace(space=None, images=images, held_out=None)) is None
     assert embed_grid(encode, SimpleNamespace(space=space(shape=3), images=images, held_out=None)) is None

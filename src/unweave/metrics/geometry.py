@@ -53,6 +53,7 @@ def geometry_score(codes: ArrayLike, factors: ArrayLike, held_out: ArrayLike | N
       for a grid folded in two (``None`` if the points are no full grid);
     * ``tilt``: degrees, 0 to 45, by which the plane is turned against the latent axes: MIG minds, geometry
       does not;
+    * ``rotation``: R itself, from the latents to the factors;
     * ``held_out``, ``held_out_linear``, ``held_out_unfolded``: the same on held-out points, with the fit and
       the majority of the others; below 0 means worse than a constant guess.
 
@@ -88,13 +89,15 @@ def geometry_score(codes: ArrayLike, factors: ArrayLike, held_out: ArrayLike | N
             f"at least 3 grid points must lie outside held_out to fit a plane, got {int(np.sum(~out))}"
         )
 
-    similar, tilt = _similarity(z[~out], f[~out])
+    similar, rotation = _similarity(z[~out], f[~out])
+    angle = float(np.degrees(np.arctan2(rotation[0, 1], rotation[0, 0])))
     affine = _affine(z[~out], f[~out])
     inside_unfolded, outside_unfolded = _unfolded(z, f, out)
     constants: dict[str, Any] = {
         "linear": _explained(f[~out], affine(z[~out])),
         "unfolded": inside_unfolded,
-        "tilt": tilt,
+        "tilt": abs((angle + 45) % 90 - 45),
+        "rotation": rotation.tolist(),
         "points": int(np.sum(~out)),
     }
     if out.any():
@@ -122,15 +125,14 @@ def _points(values: ArrayLike, name: str) -> NDArray[Any]:
     return points.reshape(-1, 2)
 
 
-def _similarity(z: NDArray[np.float64], f: NDArray[np.float64]) -> tuple[Map, float]:
-    """The best f ~ s z R + t, and how many degrees R is away from the nearest axis-aligned one."""
+def _similarity(z: NDArray[np.float64], f: NDArray[np.float64]) -> tuple[Map, NDArray[np.float64]]:
+    """The best f ~ s z R + t, and R."""
     z_mean, f_mean = z.mean(axis=0), f.mean(axis=0)
     left, sigma, right = np.linalg.svd((z - z_mean).T @ (f - f_mean))
     rotation = left @ right
     size = float(np.sum((z - z_mean) ** 2))
     scale = float(sigma.sum()) / size if size > 0 else 0.0
-    angle = float(np.degrees(np.arctan2(rotation[0, 1], rotation[0, 0])))
-    return lambda x: scale * (x - z_mean) @ rotation + f_mean, abs((angle + 45) % 90 - 45)
+    return lambda x: scale * (x - z_mean) @ rotation + f_mean, rotation
 
 
 def _affine(z: NDArray[np.float64], f: NDArray[np.float64]) -> Map:
@@ -162,6 +164,10 @@ def _unfolded(
         return None, None
     majority = 1.0 if np.sum(inside > 0) >= np.sum(inside < 0) else -1.0
     return float(np.mean(inside == majority)), float(np.mean(outside == majority)) if len(outside) else None
+
+
+MOST_CLASSES = 32
+"""A grid over a discrete factor takes at most this many of its classes."""
 
 
 class Space(Protocol):
@@ -234,7 +240,8 @@ def plane_factors(space: Space) -> tuple[str, str] | None:
     smooth = [name for name, size in zip(space.names, space.sizes, strict=True) if isinstance(size, Sequence)]
     if len(smooth) >= 2:
         return smooth[0], smooth[1]
-    words = {name: re.findall(r"[A-Z]?[a-z]+|[A-Z]|\d+", name) for name in space.names}
+    many = [name for name, size in zip(space.names, space.sizes, strict=True) if size != 1]
+    words = {name: re.findall(r"[A-Z]?[a-z]+|[A-Z]|\d+", name) for name in many}
     for name, parts in words.items():
         lower = [part.lower() for part in parts]
         for other, others in words.items():
@@ -252,11 +259,11 @@ def embed_grid(
 ) -> GridEmbedding | None:
     """A grid over two factors in the two most informative latents; None if no two factors span a plane.
 
-    A continuous factor is cut at ``n`` evenly spaced values, a discrete one at all of its classes; all others
-    stay at the middle of their range.
+    A continuous factor is cut at ``n`` evenly spaced values, a discrete one at its classes (32 of them at most);
+    all others stay at the middle of their range. Data that lack a part of the grid have no embedding either.
 
     Args:
-        encode: images -> (means, scales), e.g. ``vae.encode``.
+        encode: images -> (means, scales), e.g. ``vae.codes``.
         dataset: with ``space``, ``images(factors)`` and ``held_out(factors)``.
         n: values of each continuous factor.
         names: the two factors; by default those of :func:`plane_factors`.
@@ -283,10 +290,15 @@ def embed_grid(
             low, high = float(size[0]), float(size[1])
             axes.append(np.linspace(low, high, n) if name in pair else np.array([(low + high) / 2]))
         else:
-            axes.append(np.arange(size) if name in pair else np.array([size // 2]))
+            classes = np.unique(np.rint(np.linspace(0, size - 1, min(size, MOST_CLASSES))))
+            axes.append(classes if name in pair else np.array([size // 2]))
     grid = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
     where = [list(space.names).index(name) for name in pair]
-    means, scales = (np.asarray(part, dtype=np.float64) for part in encode(dataset.images(grid)))
+    try:
+        images = dataset.images(grid)
+    except UnweaveError:
+        return None  # the user's own images need not hold every combination of factors
+    means, scales = (np.asarray(part, dtype=np.float64) for part in encode(images))
     if means.shape[1] < 2:
         return None
     first, second = sorted(informative_latents(scales).tolist())

@@ -23,7 +23,7 @@ def curves(
     histories: Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Mapping[str, Any]]],
     keys: Sequence[str] = ("total", "reconstruction", "kl", "kl_per_latent"),
 ) -> Figure:
-    """Training curves, one panel per key; several runs share the panels if a mapping name -> history is given.
+    """Training curves, one panel per key; several runs share the panels of a mapping name -> history.
 
     Long histories are averaged to a few hundred points; where the first steps would flatten all the rest, the
     axis is logarithmic (positive values) or leaves the first values out of view.
@@ -46,10 +46,12 @@ def curves(
             panels += [(key, name) for name in having]
         elif having:
             panels.append((key, ""))
-    columns = min(len(panels), 4) or 1
+    columns = min(len(panels), 4 if len(panels) <= 4 else 3) or 1
     rows = -(-len(panels) // columns) or 1
     with style():
-        figure = Figure(figsize=(2.9 * columns, 2.35 * rows), layout="constrained")
+        figure = Figure(
+            figsize=(max(2.9, 9 / columns if rows > 1 else 0) * columns, 2.35 * rows), layout="constrained"
+        )
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, (key, only) in zip(grid, panels, strict=False):
             chosen = {only: runs[only]} if only or len(runs) == 1 else runs
@@ -66,7 +68,7 @@ def curves(
 
 
 def kl_bars(kl: ArrayLike, *, scales: ArrayLike | None = None) -> Figure:
-    """Mean KL of each latent in nats, largest first; with ``scales``, latents never used (sd >= 0.5) are grey.
+    """Mean KL of each latent in nats, largest first; with ``scales``, unused latents (sd >= 0.5) are grey.
 
     Args:
         kl: (latents,) mean KL to the prior.
@@ -125,7 +127,7 @@ def _fit_axis(axes: Axes, seen: Sequence[NDArray[np.float64]]) -> None:
     if len(late) == 0:
         return
     span = float(np.ptp(late)) or max(abs(float(late[0])) * 0.1, 1e-12)
-    if every.max() - every.min() <= 3 * span or seen[0].shape[1] > 1:
+    if every.max() - late.max() <= 2 * span or seen[0].shape[1] > 1:
         return
     if every.min() > 0:
         axes.set_yscale("log")

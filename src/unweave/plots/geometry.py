@@ -1,7 +1,7 @@
 """The image of a factor grid in latent space (SBD figure 4)."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -25,8 +25,8 @@ def geometry(
 ) -> Figure:
     """The grid of two factors on the left, where the encoder puts it on the right, with the same colours.
 
-    Neighbours on the grid are joined by lines; a Euclidean image is a square grid again, turned or not. Held-out
-    points are black.
+    Neighbours on the grid are joined by lines; a Euclidean image is a square grid again, turned or not.
+    Held-out points are black.
 
     Args:
         grid_codes: (m, 2) or (rows, columns, 2) codes in two latents.
@@ -91,7 +91,7 @@ def comparison(
         # The grid itself is only the key to the colours, so it gets less room than its images.
         figure = Figure(figsize=(2.6 + 3.6 * len(grids), 3.7), layout="constrained")
         panels = figure.subplots(1, 1 + len(grids), width_ratios=[0.7] + [1.0] * len(grids), squeeze=False)[0]
-        _draw(panels[0], factors, edges, colors, hole)
+        _draw(panels[0], factors, edges, colors, hole, "box")
         panels[0].set(title="factors", xlabel=names[0], ylabel=names[1])
         for i, (title, codes) in enumerate(grids.items()):
             points = np.asarray(codes, dtype=np.float64).reshape(-1, 2)
@@ -135,15 +135,18 @@ def _draw(
     edges: NDArray[np.int64],
     colors: NDArray[np.float64],
     hole: NDArray[np.bool_],
+    adjustable: Literal["box", "datalim"] = "datalim",
 ) -> None:
-    finite = np.isfinite(points).all(axis=1)
+    finite: NDArray[np.bool_] = np.asarray(np.isfinite(points).all(axis=1))
     edges = edges[finite[edges].all(axis=1)]
     tint = colors[edges].mean(axis=1)
     axes.add_collection(LineCollection(list(points[edges]), colors=list(tint), linewidths=0.9, alpha=0.75))
     size = 9 if len(points) > 200 else 14
-    axes.scatter(*points[finite & ~hole].T, c=colors[finite & ~hole], s=size, linewidths=0, zorder=3)
-    axes.scatter(*points[finite & hole].T, color=INK, s=size, linewidths=0, zorder=4)
-    axes.set_aspect("equal", adjustable="datalim")
+    seen = finite & ~hole
+    axes.scatter(points[seen, 0], points[seen, 1], c=colors[seen], s=size, linewidths=0, zorder=3)
+    unseen = finite & hole
+    axes.scatter(points[unseen, 0], points[unseen, 1], color=INK, s=size, linewidths=0, zorder=4)
+    axes.set_aspect("equal", adjustable=adjustable)
     axes.margins(0.06)
     axes.locator_params(nbins=5)
     axes.spines[["top", "right"]].set_visible(True)

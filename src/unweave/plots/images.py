@@ -76,7 +76,7 @@ def image_grid(
 
     Example:
         >>> image_grid(np.zeros((4, 1, 32, 32)), title="four").get_size_inches().tolist()
-        [1.62, 1.9]
+        [1.46, 1.66]
 
     """
     array = np.asarray(images)

@@ -5,6 +5,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from cycler import cycler
 from matplotlib.axes import Axes
 from numpy.typing import ArrayLike, NDArray
 
@@ -41,7 +42,7 @@ def style() -> AbstractContextManager[None]:
             "axes.linewidth": 0.7,
             "axes.spines.top": False,
             "axes.spines.right": False,
-            "axes.prop_cycle": mpl.cycler(color=PALETTE),
+            "axes.prop_cycle": cycler(color=PALETTE),
             "axes.unicode_minus": True,
             "xtick.color": FAINT,
             "ytick.color": FAINT,
@@ -61,9 +62,10 @@ def style() -> AbstractContextManager[None]:
 
 
 def plane_colors(points: ArrayLike) -> NDArray[np.float64]:
-    """A colour for each point of the unit square, (m, 2) -> (m, 3): blue to orange along u, dark to light along v.
+    """A colour for each point of the unit square, (m, 2) -> (m, 3).
 
-    Hue carries one axis and lightness the other, so both stay readable without red-green vision.
+    Blue to orange along u, dark to light along v: hue carries one axis and lightness the other, so both stay
+    readable without red-green vision.
 
     Example:
         >>> plane_colors([[0, 0], [1, 1]]).round(2).tolist()

@@ -21,7 +21,7 @@ def traversal_codes(
     high: float = 2.0,
     steps: int = 9,
 ) -> NDArray[np.float64]:
-    """Codes that sweep one latent at a time from ``low`` to ``high`` around ``center``, (len(order), steps, latents).
+    """Codes (len(order), steps, latents) that sweep one latent at a time around ``center``.
 
     Args:
         center: (latents,) the code at which all others stay.
