@@ -130,19 +130,21 @@ def _read(path: Path) -> dict[str, Any]:
         raise UnweaveError(f"{path} does not exist: give the path of an npz file")
     if path.is_dir():
         raise UnweaveError(f"{path} is a folder, not an npz file: use Folder for a folder of images")
-    problem: str | Exception
     try:
-        with np.load(path, allow_pickle=False) as file:
+        file = np.load(path, allow_pickle=False)
+        if isinstance(file, np.ndarray):
+            raise UnweaveError(f"{path} is a single npy array: save it with numpy.savez(path, images=...)")
+        with file:
             wanted = {"images", "factors", "factor_names"} & set(file.files)
             return {key: file[key] if key in wanted else None for key in file.files}
+    except UnweaveError:
+        raise
     except ValueError as error:
         problem = (
             "it holds Python objects: save plain arrays"
             if "Object arrays" in str(error)
             else "not an npz file"
         )
-    except AttributeError:
-        problem = "it is a single npy array: save it with numpy.savez(path, images=...)"
     except (OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as error:
         problem = f"{error}"
     raise UnweaveError(f"cannot read {path} as an npz file ({problem})")

@@ -3,7 +3,8 @@
 import logging
 import math
 import os
-import tempfile
+import time
+import uuid
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +35,7 @@ def cached(path: Path, shape: tuple[int, ...], build: Callable[[], NDArray[np.ui
     written means that the array lives in memory only. Both are said in a warning of the logger ``unweave``.
 
     Example:
+        >>> import tempfile
         >>> folder = tempfile.TemporaryDirectory()
         >>> cached(Path(folder.name) / "ones", (2, 2), lambda: np.ones((2, 2), np.uint8)).tolist()
         [[1, 1], [1, 1]]
@@ -41,7 +43,7 @@ def cached(path: Path, shape: tuple[int, ...], build: Callable[[], NDArray[np.ui
     """
     try:
         return _read(path, shape)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         pass
     except (OSError, ValueError) as problem:
         logger.warning("cache file %s cannot be used (%s): it is made anew", path, problem)
@@ -79,12 +81,15 @@ def _read(path: Path, shape: tuple[int, ...]) -> NDArray[np.uint8]:
 
 def _write(path: Path, array: NDArray[np.uint8]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=path.name + ".")
+    for left in path.parent.glob(f"{path.name}.*.part"):  # by a process killed while it wrote
+        if time.time() - left.stat().st_mtime > 3600:
+            left.unlink(missing_ok=True)
+    part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
-        with os.fdopen(handle, "wb") as file:
+        with part.open("xb") as file:
             file.write(_header(array))
             file.write(array.data)
-        Path(name).replace(path)
+        part.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        part.unlink(missing_ok=True)
         raise

@@ -78,6 +78,8 @@ class Dataset(ABC):
         Continuous factors take `levels` evenly spaced values from low to high; held-out ones are left out.
         """
         space = self.factor_space()
+        if levels < 2:
+            raise UnweaveError(f"levels must be at least 2 values of a continuous factor, got {levels}")
         points = self._draw_levels(space, n, rng, levels)
         while (redo := self.held_out(points)).any():
             points[redo] = self._draw_levels(space, int(redo.sum()), rng, levels)

@@ -138,9 +138,10 @@ def _load(file: Path, size: int, channels: int) -> NDArray[np.uint8]:
             picture = picture.convert(mode)
             side = min(picture.size)
             left, top = (picture.width - side) // 2, (picture.height - side) // 2
-            if picture.size != (size, size):
-                box = (left, top, left + side, top + side)
-                picture = picture.resize((size, size), PIL.Image.Resampling.BILINEAR, box=box)
-            return np.asarray(picture, np.uint8).reshape(size, size, channels)
+            # Not resize(box=...): its filter looks beyond the box.
+            square = picture.crop((left, top, left + side, top + side))
+            if side != size:
+                square = square.resize((size, size), PIL.Image.Resampling.BILINEAR)
+            return np.asarray(square, np.uint8).reshape(size, size, channels)
         except (OSError, ValueError, SyntaxError, EOFError, PIL.Image.DecompressionBombError) as error:
             raise UnweaveError(f"{file} is a broken image ({error}): replace or remove it") from None
