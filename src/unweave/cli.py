@@ -1,9 +1,11 @@
 """The command line. What makes the experiment is ``key=value``; how it is executed is a ``--flag``. No logic here."""
 
 import difflib
+import inspect
 import logging
 import shlex
 import sys
+import typing
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,6 @@ from typing import Any
 import click
 from rich.console import Console
 from rich.logging import RichHandler
-from rich.table import Table
 
 from unweave.errors import UnweaveError
 
@@ -99,8 +100,7 @@ def train(
     run = Run.create(config, folder, command=shlex.join(["unweave", *sys.argv[1:]]))
     say(quiet, f"[bold]{config.label}[/] in {run.folder}")
     with StopOnSignal() as stop:
-        display = TerminalDisplay(config.decoder.name, config.steps, Console(stderr=True, quiet=quiet))
-        with display:
+        with TerminalDisplay.of({config.decoder.name: config.steps}, quiet) as display:
             outcome = run.train(
                 device=checked_device(device),
                 threads=threads,
@@ -157,6 +157,35 @@ def report(runs: tuple[Path, ...], path: Path | None, quiet: bool) -> None:
     say(quiet, f"report: {written}")
 
 
+@cli.command()
+@click.option("--out", "folder", default=Path("demo"), show_default=True, type=click.Path(path_type=Path))
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@quiet_option
+def demo(folder: Path, seed: int, quiet: bool) -> None:
+    """Train a DeConv VAE and a Spatial Broadcast VAE side by side and write one page about both."""
+    from unweave.recipes.demo import INTRO, TITLE, demo_configs
+    from unweave.reports import write_comparison_report
+    from unweave.runs.run import Run
+    from unweave.runs.together import train_together
+    from unweave.training.display import TerminalDisplay
+
+    prepare_logging(quiet)
+    runs = {
+        name: Run.create(config, folder / config.decoder.name.lower(), command=f"unweave demo --seed {seed}")
+        for name, config in demo_configs(seed).items()
+    }
+    say(quiet, "training two VAEs on circles at random places, one core each; this takes a few minutes")
+    display = TerminalDisplay.of({name: run.config.steps for name, run in runs.items()}, quiet)
+    names = {run.folder: name for name, run in runs.items()}
+    with display:
+        train_together(list(runs.values()), watch=lambda run: display.show_last(names[run.folder], run.history))
+    for name, run in runs.items():
+        say(quiet, f"\n[bold]{name}[/], {run.config.steps} steps in {run.seconds:.0f} s")
+        show_scores(evaluated(run, "cpu", quiet), quiet)
+    written = write_comparison_report(list(runs.values()), folder / "report.html", title=TITLE, intro=INTRO)
+    say(quiet, f"\nreport: {written.resolve()}")
+
+
 @cli.group(cls=Commands)
 def data() -> None:
     """Look at the data sets."""
@@ -167,12 +196,7 @@ def data_list() -> None:
     """What data sets there are."""
     from unweave.data import DATASETS
 
-    table = Table("name", "what it is", "options", box=None, header_style="bold", pad_edge=False)
-    from unweave.choices import options_of
-
-    for name, dataset in DATASETS.items():
-        table.add_row(name, dataset.description, " ".join(f"data.{option}" for option in options_of(dataset)))
-    out.print(table)
+    show_table([[name, dataset.description] for name, dataset in DATASETS.items()])
 
 
 @data.command("show")
@@ -190,10 +214,10 @@ def data_show(target: str, words: tuple[str, ...], path: Path | None) -> None:
     out.print(f"[bold]{dataset.name}[/]: {dataset.description}")
     out.print(f"{count} of {' x '.join(str(side) for side in dataset.image_shape)} (channels x height x width)")
     if dataset.space is not None:
-        table = Table("factor", "values", box=None, header_style="bold", pad_edge=False)
+        rows = [["factor", "values"]]
         for name, size in zip(dataset.space.names, dataset.space.sizes, strict=True):
-            table.add_row(name, f"{size[0]:g} to {size[1]:g}" if isinstance(size, tuple) else str(size))
-        out.print(table)
+            rows.append([name, f"{size[0]:g} to {size[1]:g}" if isinstance(size, tuple) else str(size)])
+        show_table(rows)
     path = path or Path(f"{dataset.name}.png")
     save(dataset_sheet(dataset), path)
     out.print(f"picture: {path}")
@@ -207,17 +231,19 @@ def options() -> None:
     from unweave.choices import describe, options_of
     from unweave.runs.config import SLOTS, Config
 
-    table = Table("key", "default", "what it is", box=None, header_style="bold", pad_edge=False)
+    rows = [["key", "default", "what it is"]]
     for field in dataclasses.fields(Config):
         if field.name not in SLOTS:
-            table.add_row(field.name, str(field.default), describe(field.type))
+            rows.append([field.name, shown(field.default), describe(field.type)])
             continue
         default = getattr(field.default, "name", "")
-        table.add_row(f"[bold]{field.name}[/]", default, f"one of {', '.join(SLOTS[field.name])}")
+        rows.append([field.name, default, f"one of {', '.join(SLOTS[field.name])}"])
         for name, part in SLOTS[field.name].items():
+            hints = typing.get_type_hints(part.__init__)  # type: ignore[misc]
             for option, parameter in options_of(part).items():
-                table.add_row(f"  {field.name}.{option}", shown(parameter.default), f"of {name}")
-    out.print(table)
+                told = f"{describe(hints.get(option))} ({name})"
+                rows.append([f"  {field.name}.{option}", shown(parameter.default), told])
+    show_table(rows)
 
 
 def split_target(target: str | None, words: Sequence[str]) -> tuple[Path | None, list[str]]:
@@ -251,15 +277,24 @@ def show_scores(scores: dict[str, Any], quiet: bool) -> None:
     """Print scores as a table with their 95 % intervals."""
     if quiet:
         return
-    table = Table("score", "value", "95 % interval", box=None, header_style="bold", pad_edge=False)
+    rows = [["score", "value", "95 % interval"]]
     for name, score in scores.items():
         interval = f"{score.low:.3f} to {score.high:.3f}" if score.low is not None else ""
-        table.add_row(name, f"{score.value:.3f}", interval)
-    out.print(table)
+        rows.append([name, f"{score.value:.3f}", interval])
+    show_table(rows)
+
+
+def show_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows in aligned columns, whole lines whatever the width of the terminal."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def shown(default: Any) -> str:
     """A default as a user would type it."""
+    if default is inspect.Parameter.empty:
+        return ""
     if default is None:
         return "none"
     if isinstance(default, tuple):

@@ -251,6 +251,7 @@ class Run:
 
             weights = {name: tensor.contiguous().cpu() for name, tensor in vae.state_dict().items()}
             atomic.write(self.folder / "model.safetensors", save(weights))
+            self.checkpoints.clear()
         tell(outcome.status, outcome.step, outcome.reason)
         return outcome
 

@@ -46,6 +46,11 @@ class Checkpoints:
         for old in self.paths()[: -self.keep]:
             old.unlink(missing_ok=True)
 
+    def clear(self) -> None:
+        """Drop all states: the run is finished and its weights are kept elsewhere."""
+        for path in self.paths():
+            path.unlink(missing_ok=True)
+
     def latest(self, device: torch.device | str = "cpu") -> State | None:
         """The newest state that is intact; a damaged file is named, removed and passed over."""
         for path in reversed(self.paths()):

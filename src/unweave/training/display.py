@@ -1,5 +1,6 @@
-"""Progress of a run on a terminal: losses, speed, time left. Where there is no terminal, nothing."""
+"""Progress of runs on a terminal: losses, speed, time left. Where there is no terminal, nothing."""
 
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 
 from rich.console import Console
@@ -9,20 +10,18 @@ from unweave.training.loop import Record
 
 
 class TerminalDisplay:
-    """A progress bar with the latest losses, the speed and the time left.
+    """A progress bar for each run with the latest losses, the speed and the time left.
 
     Args:
-        title: what is being trained.
-        steps: number of steps in all.
-        console: where to draw; by default standard error, silent if that is not a terminal.
+        steps: the runs by title, each with its number of steps.
+        console: where to draw; silent if that is not a terminal.
 
     Example:
-        >>> with TerminalDisplay("demo", steps=2) as display:
+        >>> with TerminalDisplay({"demo": 2}, Console(quiet=True)) as display:
         ...     display.show(1, {"step": 1, "total": 3.0, "reconstruction": 2.0, "kl": 1.0})
     """
 
-    def __init__(self, title: str, steps: int, console: Console | None = None) -> None:
-        console = console or Console(stderr=True)
+    def __init__(self, steps: Mapping[str, int], console: Console) -> None:
         self.progress = Progress(
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=None),
@@ -33,21 +32,34 @@ class TerminalDisplay:
             console=console,
             refresh_per_second=4,
             disable=not console.is_terminal,
-            transient=False,
         )
-        self.task = self.progress.add_task(title, total=steps, losses="", speed="")
+        self.tasks = {title: self.progress.add_task(title, total=n, losses="", speed="") for title, n in steps.items()}
+
+    @classmethod
+    def of(cls, steps: Mapping[str, int], quiet: bool) -> "TerminalDisplay":
+        """A display on standard error, unless told to be quiet."""
+        return cls(steps, Console(stderr=True, quiet=quiet))
 
     def show(self, step: int, record: Record | None) -> None:
-        """Move the bar; change the numbers when there are new ones."""
+        """Move the bar of the only run; change the numbers when there are new ones."""
+        self._move(next(iter(self.tasks)), step, record)
+
+    def show_last(self, title: str, history: Sequence[Record]) -> None:
+        """Move the bar of one of several runs to the last record of its history."""
+        if history:
+            self._move(title, history[-1]["step"], history[-1])
+
+    def _move(self, title: str, step: int, record: Record | None) -> None:
         if self.progress.disable:
             return
-        if self.progress.tasks[self.task].completed == 0 and step > 1:  # resumed: do not count the past as speed
-            self.progress.reset(self.task, completed=step - 1)
-        self.progress.update(self.task, completed=step)
+        number = self.tasks[title]
+        task = self.progress.tasks[number]
+        if task.completed == 0 and step > 1:  # resumed: what was done before does not count as speed
+            self.progress.reset(number, completed=step - 1)
+        self.progress.update(number, completed=step)
         if record is not None:
-            speed = self.progress.tasks[self.task].speed
             losses = " ".join(f"{name} {record[name]:.1f}" for name in ("reconstruction", "kl") if name in record)
-            self.progress.update(self.task, losses=losses, speed=f"{speed:.1f} steps/s" if speed else "")
+            self.progress.update(number, losses=losses, speed=f"{task.speed:.1f} steps/s" if task.speed else "")
 
     def __enter__(self) -> "TerminalDisplay":
         self.progress.start()
