@@ -61,7 +61,7 @@ def test_paths_give_the_users_data(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             "some/where/ does not exist: give a folder of images, an npz file or a dataset's name",
         ),
         ("data.npz", {}, "data.npz does not exist"),
-        ("~nobody/data", {}, "data does not exist"),
+        ("~no-such-user/data", {}, "~no-such-user/data does not exist"),
         ("folder", {}, "Folder needs a path: give it as path=..."),
         ("arrays", {}, "Arrays needs a path"),
         ("readme.md", {}, "readme.md is neither a folder of images nor an npz file"),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.data.dataset import Batch, Dataset, channels_last
+from unweave.data.dataset import Batch, Dataset, channels_last, user_path
 from unweave.data.space import Array, FactorSpace, check_index
 from unweave.errors import UnweaveError
 
@@ -43,7 +43,7 @@ class Arrays(Dataset):
     description = "your own npz with images and, if known, factors: path"
 
     def __init__(self, path: str | Path) -> None:
-        source = Path(path).expanduser()
+        source = user_path(path)
         content = _read(source)
         if "images" not in content:
             raise UnweaveError(

@@ -12,6 +12,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from unweave.data.dataset import user_path
+
 logger = logging.getLogger("unweave")
 
 _HEADER = 128
@@ -24,7 +26,7 @@ def cache_folder() -> Path:
         >>> cache_folder().is_absolute()
         True
     """
-    return Path(os.environ.get("UNWEAVE_CACHE") or "~/.cache/unweave").expanduser().absolute()
+    return user_path(os.environ.get("UNWEAVE_CACHE") or "~/.cache/unweave").absolute()
 
 
 def cached(path: Path, shape: tuple[int, ...], build: Callable[[], NDArray[np.uint8]]) -> NDArray[np.uint8]:

@@ -1,7 +1,9 @@
 """What every dataset offers: images from factors, from row numbers, and whole batches of training data."""
 
+import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -101,6 +103,19 @@ class Dataset(ABC):
             if isinstance(size, tuple):
                 points[:, k] = np.linspace(size[0], size[1], levels)[rng.integers(levels, size=n)]
         return points
+
+
+def user_path(path: str | os.PathLike[str]) -> Path:
+    """`path` with a leading ~ replaced by the home folder, if there is one.
+
+    Example:
+        >>> user_path("images").name
+        'images'
+    """
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:  # no such user
+        return Path(path)
 
 
 def channels_last(pixels: NDArray[Any]) -> NDArray[Any]:

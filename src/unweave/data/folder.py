@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.data.dataset import Batch, Dataset, channels_last
+from unweave.data.dataset import Batch, Dataset, channels_last, user_path
 from unweave.data.space import check_index
 from unweave.errors import UnweaveError
 
@@ -52,7 +52,7 @@ class Folder(Dataset):
             raise UnweaveError(
                 f"channels of Folder must be 1 (grey), 3 (RGB) or None (as the files), got {channels!r}"
             )
-        root = Path(path).expanduser()
+        root = user_path(path)
         self.files = tuple(_files(root))
         channels = channels or _channels(self.files)
         self._pixels = np.empty((len(self.files), size, size, channels), np.uint8)

@@ -2,12 +2,11 @@
 
 import inspect
 import os
-from pathlib import Path
 from typing import Any
 
 from unweave.data.arrays import Arrays
 from unweave.data.circles import Circles
-from unweave.data.dataset import Dataset
+from unweave.data.dataset import Dataset, user_path
 from unweave.data.dsprites import DSprites
 from unweave.data.folder import Folder
 from unweave.data.xysquares import XYSquares
@@ -41,7 +40,7 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Dataset:
     by_plain = {plain(name): cls for name, cls in DATASETS.items()}
     if plain(text) in by_plain:
         return _make(by_plain[plain(text)], options)
-    path = Path(text).expanduser()
+    path = user_path(text)
     if path.is_dir():
         return _make(Folder, {"path": path, **options})
     if path.is_file():
