@@ -259,7 +259,7 @@ def embed_grid(
 ) -> GridEmbedding | None:
     """A grid over two factors in the two most informative latents; None if no two factors span a plane.
 
-    A continuous factor is cut at ``n`` evenly spaced values, a discrete one at its classes (32 of them at most);
+    A continuous factor is cut at ``n`` evenly spaced values, a discrete one at its classes (32 at most);
     all others stay at the middle of their range. Data that lack a part of the grid have no embedding either.
 
     Args:

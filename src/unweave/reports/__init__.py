@@ -1,0 +1,5 @@
+"""Self-contained HTML pages; they read runs and never train."""
+
+from unweave.reports.page import dataset_sheet, write_comparison_report, write_run_report
+
+__all__ = ["dataset_sheet", "write_comparison_report", "write_run_report"]
