@@ -25,9 +25,18 @@ TABLE = {"WideNet": Wide}
 
 
 def test_defaults_are_filled_in_and_given_values_converted() -> None:
-    choice = choose("decoder", TABLE, {"name": "wide-net", "depth": "4", "mode": "One-Sided", "channels": [8]})
+    choice = choose(
+        "decoder", TABLE, {"name": "wide-net", "depth": "4", "mode": "One-Sided", "channels": [8]}
+    )
     assert choice.name == "WideNet"
-    expected = {"depth": 4, "rate": 0.5, "mode": "one_sided", "channels": (8,), "limit": None, "shuffle": False}
+    expected = {
+        "depth": 4,
+        "rate": 0.5,
+        "mode": "one_sided",
+        "channels": (8,),
+        "limit": None,
+        "shuffle": False,
+    }
     assert choice.options == expected
     assert build("decoder", TABLE, choice, 10).values == (10, 4, 0.5, "one_sided", (8,), None, False)
 

@@ -50,7 +50,7 @@ def test_train_writes_weights_scores_and_page(tmp_path: Path, capsys: pytest.Cap
         assert f"{opened.scores[name]['value']:.3f}" in printed
     page = (folder / "report.html").read_text()
     assert "data:image/png;base64," in page
-    assert "src=\"http" not in page
+    assert 'src="http' not in page
     assert run("evaluate", str(folder)) == 0
     assert "mig" in capsys.readouterr().out
     assert run("report", str(folder), "--out", str(tmp_path / "page.html")) == 0
@@ -165,7 +165,11 @@ def bad_data(tmp_path: Path, kind: str) -> Path:
     ],
 )
 def test_bad_data_is_one_sentence_and_exit_code_2(
-    kind: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    kind: str,
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("train", str(bad_data(tmp_path, kind))) == 2

@@ -40,7 +40,11 @@ def rooms_imported(path: Path) -> set[str]:
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative import"
-            names = [f"unweave.{alias.name}" for alias in node.names] if node.module == "unweave" else [node.module or ""]
+            names = (
+                [f"unweave.{alias.name}" for alias in node.names]
+                if node.module == "unweave"
+                else [node.module or ""]
+            )
         found |= {name.split(".")[1] for name in names if name.startswith("unweave.")}
     return found
 
@@ -59,7 +63,9 @@ def test_imports_run_one_way(path: Path) -> None:
 
 def test_the_check_sees_a_wrong_import(tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.py"
-    wrong.write_text("def f():\n    from unweave.training.loop import train\n    import unweave.vae\n    return train\n")
+    wrong.write_text(
+        "def f():\n    from unweave.training.loop import train\n    import unweave.vae\n    return train\n"
+    )
     assert rooms_imported(wrong) == {"training", "vae"}
 
 
@@ -79,5 +85,8 @@ def test_every_public_object_has_a_docstring() -> None:
 
 def _reachable(tree: ast.Module, function: ast.FunctionDef) -> bool:
     """Whether a function stands in a module or in a public class, not inside another function."""
-    owners = [tree, *(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and not n.name.startswith("_"))]
+    owners = [
+        tree,
+        *(n for n in ast.walk(tree) if isinstance(n, ast.ClassDef) and not n.name.startswith("_")),
+    ]
     return any(function in owner.body for owner in owners)

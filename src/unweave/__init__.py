@@ -10,7 +10,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from unweave import data, functional, likelihoods, metrics, networks, objectives, plots, posteriors, priors, runs
+    from unweave import (
+        data,
+        functional,
+        likelihoods,
+        metrics,
+        networks,
+        objectives,
+        plots,
+        posteriors,
+        priors,
+        runs,
+    )
     from unweave.errors import UnweaveError
     from unweave.runs import Config, Run
     from unweave.training import train
@@ -26,7 +37,17 @@ _OBJECTS = {
     "train": "unweave.training",
 }
 _MODULES = (
-    *("data", "functional", "likelihoods", "metrics", "networks", "objectives", "plots", "posteriors", "priors"),
+    *(
+        "data",
+        "functional",
+        "likelihoods",
+        "metrics",
+        "networks",
+        "objectives",
+        "plots",
+        "posteriors",
+        "priors",
+    ),
     "runs",
 )
 

@@ -136,7 +136,9 @@ def convert(key: str, value: Any, hint: Any) -> Any:
             except UnweaveError:
                 continue
     elif origin is typing.Literal:
-        matches = [a for a in arguments if a == value or (isinstance(a, str) and plain(a) == plain(str(value)))]
+        matches = [
+            a for a in arguments if a == value or (isinstance(a, str) and plain(a) == plain(str(value)))
+        ]
         if matches:
             return matches[0]
     elif origin is tuple and isinstance(value, list | tuple):

@@ -49,7 +49,9 @@ quiet_option = click.option("--quiet", is_flag=True, help="Print errors only.")
 @cli.command()
 @click.argument("target", required=False)
 @click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--out", "folder", type=click.Path(path_type=Path), help="Folder of the run [default: runs/LABEL].")
+@click.option(
+    "--out", "folder", type=click.Path(path_type=Path), help="Folder of the run [default: runs/LABEL]."
+)
 @threads_option
 @device_option
 @click.option(
@@ -85,7 +87,7 @@ def train(
       unweave train study.yaml seed=3
 
     Run the same command again to go on with a run that was interrupted. `unweave options` lists all keys.
-    """
+    """  # noqa: D301
     from unweave.runs.config import Config
     from unweave.runs.run import Run
     from unweave.training.display import TerminalDisplay
@@ -99,20 +101,23 @@ def train(
         return
     run = Run.create(config, folder, command=shlex.join(["unweave", *sys.argv[1:]]))
     say(quiet, f"[bold]{config.label}[/] in {run.folder}")
-    with StopOnSignal() as stop:
-        with TerminalDisplay.of({config.decoder.name: config.steps}, quiet) as display:
-            outcome = run.train(
-                device=checked_device(device),
-                threads=threads,
-                checkpoint_seconds=checkpoint_seconds,
-                display=display,
-                stop=stop,
-            )
+    with StopOnSignal() as stop, TerminalDisplay.of({config.decoder.name: config.steps}, quiet) as display:
+        outcome = run.train(
+            device=checked_device(device),
+            threads=threads,
+            checkpoint_seconds=checkpoint_seconds,
+            display=display,
+            stop=stop,
+        )
     if outcome.status == "interrupted":
-        say(quiet, f"stopped after step {outcome.step} of {config.steps}; run the same command again to go on")
+        say(
+            quiet, f"stopped after step {outcome.step} of {config.steps}; run the same command again to go on"
+        )
         sys.exit(130)
     if outcome.status == "diverged":
-        raise UnweaveError(f"the run diverged: {outcome.reason}; the last good state is in {run.folder / 'checkpoints'}")
+        raise UnweaveError(
+            f"the run diverged: {outcome.reason}; the last good state is in {run.folder / 'checkpoints'}"
+        )
     say(quiet, f"trained {config.steps} steps in {run.seconds:.0f} s")
     if not no_report:
         show_scores(evaluated(run, device, quiet), quiet)
@@ -138,7 +143,9 @@ def evaluate(run: Path, threads: int, device: str, quiet: bool) -> None:
 
 @cli.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--out", "path", type=click.Path(path_type=Path), help="File of the page [default: RUN/report.html].")
+@click.option(
+    "--out", "path", type=click.Path(path_type=Path), help="File of the page [default: RUN/report.html]."
+)
 @quiet_option
 def report(runs: tuple[Path, ...], path: Path | None, quiet: bool) -> None:
     """Write one self-contained HTML page about a run, or about several side by side."""
@@ -178,7 +185,9 @@ def demo(folder: Path, seed: int, quiet: bool) -> None:
     display = TerminalDisplay.of({name: run.config.steps for name, run in runs.items()}, quiet)
     names = {run.folder: name for name, run in runs.items()}
     with display:
-        train_together(list(runs.values()), watch=lambda run: display.show_last(names[run.folder], run.history))
+        train_together(
+            list(runs.values()), watch=lambda run: display.show_last(names[run.folder], run.history)
+        )
     for name, run in runs.items():
         say(quiet, f"\n[bold]{name}[/], {run.config.steps} steps in {run.seconds:.0f} s")
         show_scores(evaluated(run, "cpu", quiet), quiet)
@@ -212,7 +221,9 @@ def data_show(target: str, words: tuple[str, ...], path: Path | None) -> None:
     dataset = Config.read(words=split_target(target, words)[1]).make_dataset()
     count = f"{dataset.count:,} images" if dataset.count is not None else "endless images"
     out.print(f"[bold]{dataset.name}[/]: {dataset.description}")
-    out.print(f"{count} of {' x '.join(str(side) for side in dataset.image_shape)} (channels x height x width)")
+    out.print(
+        f"{count} of {' x '.join(str(side) for side in dataset.image_shape)} (channels x height x width)"
+    )
     if dataset.space is not None:
         rows = [["factor", "values"]]
         for name, size in zip(dataset.space.names, dataset.space.sizes, strict=True):

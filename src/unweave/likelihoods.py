@@ -4,6 +4,7 @@ This *is* the reconstruction loss: ``-log_prob(x)``, in nats per image, summed o
 """
 
 import math
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -11,6 +12,8 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, constraints
 
 from unweave.errors import UnweaveError
+
+Shape = torch.Size | list[int] | tuple[int, ...]
 
 
 class Bernoulli(nn.Module):
@@ -104,7 +107,7 @@ class MSE(nn.Module):
 class _Images(Distribution):
     """A distribution over images ``(channels, height, width)``, one for each row of the decoder's features."""
 
-    arg_constraints: dict[str, constraints.Constraint] = {}
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
 
     def __init__(self, features: Tensor) -> None:
         self.features = features
@@ -134,9 +137,9 @@ class BernoulliImages(_Images):
         """Minus the cross-entropy of the pixels, summed over the image, ``(n,)``."""
         return -F.binary_cross_entropy_with_logits(self.features, value, reduction="none").sum((1, 2, 3))
 
-    def sample(self, sample_shape: torch.Size = torch.Size()) -> Tensor:
+    def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
         """Binary images."""
-        return torch.bernoulli(self.mean.expand(sample_shape + self.features.shape))
+        return torch.bernoulli(self.mean.expand(*sample_shape, *self.features.shape))
 
 
 class GaussianImages(_Images):
@@ -156,11 +159,13 @@ class GaussianImages(_Images):
         """Log-density summed over the image, ``(n,)``."""
         squares = (value - self.features).square().sum((1, 2, 3))
         elements = self.features[0].numel()
-        return -0.5 * (squares * (-self.log_variance).exp() + elements * (math.log(2 * math.pi) + self.log_variance))
+        return -0.5 * (
+            squares * (-self.log_variance).exp() + elements * (math.log(2 * math.pi) + self.log_variance)
+        )
 
-    def sample(self, sample_shape: torch.Size = torch.Size()) -> Tensor:
+    def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
         """The mean plus noise."""
-        mean = self.mean.expand(sample_shape + self.features.shape)
+        mean = self.mean.expand(*sample_shape, *self.features.shape)
         return mean + (0.5 * self.log_variance).exp() * torch.randn_like(mean)
 
 
@@ -177,9 +182,9 @@ class SquaredErrorImages(_Images):
         """Minus the squared error summed over the image, ``(n,)``."""
         return -(value - self.features).square().sum((1, 2, 3))
 
-    def sample(self, sample_shape: torch.Size = torch.Size()) -> Tensor:
+    def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
         """The mean plus noise of variance 1/2, the Gaussian that this loss stands for."""
-        mean = self.mean.expand(sample_shape + self.features.shape)
+        mean = self.mean.expand(*sample_shape, *self.features.shape)
         return mean + math.sqrt(0.5) * torch.randn_like(mean)
 
 

@@ -24,10 +24,12 @@ class DiagonalNormal(nn.Module):
         self.latents = latents
         self.features = 2 * latents
 
-    def forward(self, features: Tensor) -> Independent:
+    def forward(self, features: Tensor) -> "Independent[Normal]":
         """The posterior of each row of ``features``, ``(n, 2 * latents)``."""
         mean, log_variance = features.chunk(2, dim=-1)
-        return Independent(Normal(mean, (0.5 * log_variance).exp(), validate_args=False), 1, validate_args=False)
+        return Independent(
+            Normal(mean, (0.5 * log_variance).exp(), validate_args=False), 1, validate_args=False
+        )
 
 
 POSTERIORS: dict[str, type] = {"DiagonalNormal": DiagonalNormal}

@@ -55,7 +55,12 @@ class VAE(nn.Module):
     """
 
     def __init__(
-        self, encoder: nn.Module, posterior: nn.Module, prior: nn.Module, decoder: nn.Module, likelihood: nn.Module
+        self,
+        encoder: nn.Module,
+        posterior: nn.Module,
+        prior: nn.Module,
+        decoder: nn.Module,
+        likelihood: nn.Module,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -132,7 +137,9 @@ class VAE(nn.Module):
         return Inferred(q, z, self.decode(z))
 
     @torch.no_grad()
-    def codes(self, images: NDArray[Any], block: int = 256) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def codes(
+        self, images: NDArray[Any], block: int = 256
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Posterior means and standard deviations of an array of images, each ``(n, latents)``.
 
         Example:
@@ -155,7 +162,7 @@ class VAE(nn.Module):
             (5, 1, 32, 32)
         """
         tensor = torch.as_tensor(np.asarray(codes, np.float32), device=self.device)
-        means = [self.decode(part).mean.clamp(0, 1).cpu() for part in tensor.split(block)]
+        means = [self.decode(part).mean.clamp(0, 1).cpu() for part in torch.split(tensor, block)]
         return torch.cat(means).numpy()
 
     def reconstruct(self, images: NDArray[Any]) -> NDArray[np.float32]:

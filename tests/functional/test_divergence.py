@@ -32,7 +32,9 @@ def test_without_a_closed_form_the_estimate_is_unbiased() -> None:
     one = posterior(n=1, latents=2)
     n = 200_000
     q = Independent(Normal(one.mean.expand(n, 2), one.stddev.expand(n, 2)), 1)
-    p = MultivariateNormal(torch.zeros(2, dtype=torch.float64), torch.tensor([[1.0, 0.8], [0.8, 1.0]]).double())
+    p = MultivariateNormal(
+        torch.zeros(2, dtype=torch.float64), torch.tensor([[1.0, 0.8], [0.8, 1.0]]).double()
+    )
     exact = torch.distributions.kl_divergence(
         MultivariateNormal(one.mean[0], torch.diag(one.variance[0])), p
     ).item()

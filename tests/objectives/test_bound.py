@@ -32,7 +32,9 @@ def test_the_bound_is_reconstruction_plus_kl_computed_by_hand() -> None:
     mean, log_variance = vae.encoder(images).chunk(2, dim=1)
     z = mean + torch.randn_like(mean) * (0.5 * log_variance).exp()
     probability = vae.decoder(z).sigmoid()
-    cross_entropy = -(images * probability.log() + (1 - images) * (1 - probability).log()).sum((1, 2, 3)).mean()
+    cross_entropy = (
+        -(images * probability.log() + (1 - images) * (1 - probability).log()).sum((1, 2, 3)).mean()
+    )
     divergence = 0.5 * (mean**2 + log_variance.exp() - 1 - log_variance).sum(1).mean()
     torch.testing.assert_close(loss.reconstruction, cross_entropy)
     torch.testing.assert_close(loss.terms["kl"], divergence)
@@ -68,7 +70,9 @@ def test_without_anneal_steps_the_capacity_is_reached_at_the_end_of_the_run() ->
 
 
 def test_capacity_zero_and_gamma_one_is_the_vae() -> None:
-    assert evaluated(AnnealedVAE(gamma=1.0, capacity=0.0))[0] == pytest.approx(evaluated(BetaVAE())[0], rel=1e-12)
+    assert evaluated(AnnealedVAE(gamma=1.0, capacity=0.0))[0] == pytest.approx(
+        evaluated(BetaVAE())[0], rel=1e-12
+    )
 
 
 def test_averaged_has_the_gradient_of_the_converted_beta_divided_by_the_image_size() -> None:

@@ -8,10 +8,18 @@ from unweave.runs import Config
 
 def test_words_and_file_mean_the_same(tmp_path: Path) -> None:
     file = tmp_path / "study.yaml"
-    file.write_text("data: {name: Circles, variant: xh}\nobjective: {name: BetaVAE, beta: 4}\nlearning_rate: 3e-4\n")
+    file.write_text(
+        "data: {name: Circles, variant: xh}\nobjective: {name: BetaVAE, beta: 4}\nlearning_rate: 3e-4\n"
+    )
     from_file = Config.read(file)
     from_words = Config.read(
-        words=["data=circles", "data.variant=xh", "objective=beta_vae", "objective.beta=4", "learning_rate=3e-4"]
+        words=[
+            "data=circles",
+            "data.variant=xh",
+            "objective=beta_vae",
+            "objective.beta=4",
+            "learning_rate=3e-4",
+        ]
     )
     assert from_file == from_words
     assert from_file.identity == from_words.identity
@@ -22,14 +30,20 @@ def test_words_go_over_the_file(tmp_path: Path) -> None:
     file = tmp_path / "study.yaml"
     file.write_text("data: circles\nobjective: {name: AnnealedVAE, gamma: 5}\nseed: 1\n")
     config = Config.read(file, ["seed=3", "objective.capacity=7"])
-    assert (config.seed, config.objective.options["gamma"], config.objective.options["capacity"]) == (3, 5.0, 7.0)
+    assert (config.seed, config.objective.options["gamma"], config.objective.options["capacity"]) == (
+        3,
+        5.0,
+        7.0,
+    )
     other = Config.read(file, ["objective=BetaVAE"])
     assert other.objective.name == "BetaVAE"
     assert "gamma" not in other.objective.options
 
 
 def test_the_written_config_is_the_same_config(tmp_path: Path) -> None:
-    config = Config.read(words=["data=circles", "decoder=SpatialBroadcast", "decoder.mlp=[32,16]", "averaged=true"])
+    config = Config.read(
+        words=["data=circles", "decoder=SpatialBroadcast", "decoder.mlp=[32,16]", "averaged=true"]
+    )
     (tmp_path / "config.yaml").write_text(config.to_yaml())
     assert Config.read(tmp_path / "config.yaml") == config
 
@@ -38,7 +52,9 @@ def test_an_option_of_a_default_part_needs_no_name() -> None:
     assert Config.read(words=["data=circles", "objective.beta=4"]).objective.options == {"beta": 4.0}
 
 
-@pytest.mark.parametrize("word", ["seed=1", "objective.beta=2", "decoder.hidden=[128]", "latents=9", "averaged=true"])
+@pytest.mark.parametrize(
+    "word", ["seed=1", "objective.beta=2", "decoder.hidden=[128]", "latents=9", "averaged=true"]
+)
 def test_every_choice_enters_the_identity(word: str) -> None:
     assert Config.read(words=["data=circles", word]).identity != Config.read(words=["data=circles"]).identity
 
@@ -59,7 +75,10 @@ def test_a_path_is_the_users_own_data(tmp_path: Path) -> None:
         (["data=circels"], r"unknown data 'circels': did you mean Circles\?"),
         (["data=circles", "stepps=4"], r"unknown option 'stepps': did you mean steps\?"),
         (["data=circles", "objective=BetaVEA"], r"unknown objective 'BetaVEA': did you mean BetaVAE\?"),
-        (["data=circles", "objective.betta=1"], r"unknown option of objective BetaVAE 'betta': did you mean beta\?"),
+        (
+            ["data=circles", "objective.betta=1"],
+            r"unknown option of objective BetaVAE 'betta': did you mean beta\?",
+        ),
         (["data=circles", "latents=0"], "latents must be at least 1, got 0"),
         (["data=circles", "steps=0"], "steps must be at least 1, got 0"),
         (["data=circles", "latents=many"], "latents must be a whole number, got 'many'"),

@@ -85,7 +85,9 @@ def test_kill_9_at_random_moments_changes_nothing(tmp_path: Path, undisturbed: R
     ]
     chance.shuffle(moments)
     for event, count in moments:
-        ended = subprocess.run([sys.executable, "-c", KILLED, str(run.folder), event, str(count)], check=False)
+        ended = subprocess.run(
+            [sys.executable, "-c", KILLED, str(run.folder), event, str(count)], check=False
+        )
         assert ended.returncode == -9
         assert run.status in ("interrupted", "new")
     assert run.train().status == "finished"
@@ -117,7 +119,8 @@ def test_the_same_config_is_the_same_run_and_is_not_trained_twice(tmp_path: Path
 
 def test_another_config_is_refused_with_what_differs(undisturbed: Run) -> None:
     with pytest.raises(
-        UnweaveError, match=r"made by another config \(objective.beta: 1.0 there, 2.0 here, seed: 0 there, 3 here\)"
+        UnweaveError,
+        match=r"made by another config \(objective.beta: 1.0 there, 2.0 here, seed: 0 there, 3 here\)",
     ):
         Run.create(config("seed=3", "objective.beta=2"), undisturbed.folder)
 

@@ -33,7 +33,9 @@ def test_a_damaged_file_is_named_and_the_one_before_is_used(
     if damage == "flipped":
         at = content.find(torch.full((1000,), 2.0).numpy().tobytes()) + 2003
         content[at] ^= 1
-    newest.write_bytes({"cut": content[: len(content) // 2], "empty": b"", "text": b"hello"}.get(damage, content))
+    newest.write_bytes(
+        {"cut": content[: len(content) // 2], "empty": b"", "text": b"hello"}.get(damage, content)
+    )
     with caplog.at_level(logging.WARNING):
         state = checkpoints.latest()
     assert state["step"] == 1

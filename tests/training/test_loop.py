@@ -16,12 +16,16 @@ from unweave.vae import VAE
 def fresh(seed: int = 0) -> VAE:
     torch.manual_seed(seed)
     small = {"channels": (4, 4), "hidden": (8,)}
-    return VAE.assemble((3, 32, 32), 2, encoder={"name": "Conv", **small}, decoder={"name": "Deconv", **small})
+    return VAE.assemble(
+        (3, 32, 32), 2, encoder={"name": "Conv", **small}, decoder={"name": "Deconv", **small}
+    )
 
 
 def trained(steps: int = 6, **options: object) -> tuple[VAE, Outcome]:
     vae = fresh()
-    outcome = train(vae, BetaVAE(), Circles(size=32), steps=steps, batch_size=4, learning_rate=1e-3, **options)
+    outcome = train(
+        vae, BetaVAE(), Circles(size=32), steps=steps, batch_size=4, learning_rate=1e-3, **options
+    )
     return vae, outcome
 
 
@@ -92,11 +96,19 @@ class Breaks(Objective):
 
 
 @pytest.mark.parametrize(("value", "told"), [(float("nan"), "nan"), (float("inf"), "inf"), (1e6, "e+09")])
-def test_a_bad_loss_ends_the_run_and_the_last_good_state_stays(tmp_path: Path, value: float, told: str) -> None:
+def test_a_bad_loss_ends_the_run_and_the_last_good_state_stays(
+    tmp_path: Path, value: float, told: str
+) -> None:
     vae = fresh()
     checkpoints = Checkpoints(tmp_path)
     outcome = train(
-        vae, Breaks(value), Circles(size=32), steps=6, batch_size=4, checkpoints=checkpoints, checkpoint_seconds=0
+        vae,
+        Breaks(value),
+        Circles(size=32),
+        steps=6,
+        batch_size=4,
+        checkpoints=checkpoints,
+        checkpoint_seconds=0,
     )
     assert outcome.status == "diverged"
     assert outcome.step == 2
@@ -120,7 +132,13 @@ class Poisons(Objective):
 def test_weights_that_are_not_finite_are_never_saved(tmp_path: Path) -> None:
     checkpoints = Checkpoints(tmp_path)
     outcome = train(
-        fresh(), Poisons(), Circles(size=32), steps=4, batch_size=4, checkpoints=checkpoints, checkpoint_seconds=0
+        fresh(),
+        Poisons(),
+        Circles(size=32),
+        steps=4,
+        batch_size=4,
+        checkpoints=checkpoints,
+        checkpoint_seconds=0,
     )
     assert outcome == Outcome("diverged", 2, "a weight is not finite after step 2")
     assert checkpoints.latest()["step"] == 1
@@ -141,5 +159,7 @@ def test_data_of_another_shape_is_refused() -> None:
 
 
 def test_streams_and_steps_draw_different_numbers() -> None:
-    draws = {generator(s, name, t).integers(2**62) for s in (0, 1) for name in ("data", "noise") for t in (0, 1, 2)}
+    draws = {
+        generator(s, name, t).integers(2**62) for s in (0, 1) for name in ("data", "noise") for t in (0, 1, 2)
+    }
     assert len(draws) == 12

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from unweave.errors import UnweaveError
-from unweave.networks import thin
+from unweave.networks import fast
 from unweave.networks.layers import (
     Initialisation,
     SameConv2d,
@@ -162,7 +162,7 @@ class SpatialBroadcast(nn.Module):
         depth: number of convolutions, the output layer among them; at least 2.
         width: channels of the hidden convolutions.
         kernel: kernel size; "same" padding, an even kernel has its extra zero at the end.
-        mlp: widths of linear layers (ReLU) that the code passes before it is tiled; SBD gives only their number.
+        mlp: widths of linear layers (ReLU) before the tiling; SBD publishes only their number.
         upscales: how many layers, from the code on, are up-convolutions with stride 2 (SBD appendix G.3); the
             tile is smaller accordingly.
         shuffle_coordinates: put the coordinate pairs in a random order that stays the same for the whole run.
@@ -228,7 +228,7 @@ class SpatialBroadcast(nn.Module):
         second = self.rest[0]
         # The first layer can leave room for the extra zeros that an even kernel needs, which saves the
         # second a copy.
-        spare = isinstance(second, SameConv2d) and second.extra == 1 and second.out_channels > thin.THIN
+        spare = isinstance(second, SameConv2d) and second.extra == 1 and second.out_channels > fast.THIN
         maps: Tensor = self.first(self.mlp(codes), extra=int(spare))
         maps = second(maps, appended=True) if spare else second(maps)
         for layer in self.rest[1:]:

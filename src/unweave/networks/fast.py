@@ -1,31 +1,46 @@
-"""Convolutions with very few output channels, exact and fast on CPUs.
+"""Two convolutions of image decoders, exactly as the library computes them but faster on CPUs.
 
-The last layer of an image decoder turns 32 or 64 feature maps into 1 or 3 colours. The library's
-convolutions fill their vector registers with *output channels*, so such a layer leaves most of each register
-empty and may take as long as the wide layers before it. Seen as one matrix product it does not: every input
+*Thin outputs.* The last layer of a decoder turns 32 or 64 feature maps into 1 or 3 colours. The library's
+convolutions fill their vector registers with output channels, so such a layer leaves most of each register
+empty and takes as long as the wide layers before it. Seen as one matrix product it does not: every input
 pixel is multiplied by the k x k x colours numbers of its kernel column, and the products are added up where
 they land. The adding-up runs along image rows, which fill registers whatever the number of colours.
 
-Both functions compute what :func:`torch.nn.functional.conv2d` and ``conv_transpose2d`` compute, to rounding.
+*Gradients of up-convolutions.* The gradient of a transposed convolution with respect to its input is a
+convolution, and with respect to its weight it is the weight gradient of that convolution with the roles of
+input and output exchanged. The library knows both but takes twice as long when it is also asked for the bias.
+
+All values and gradients agree with :func:`torch.nn.functional.conv2d` and ``conv_transpose2d`` to rounding.
 """
 
 from typing import Any, cast
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F  # noqa: N812
 
-#: From this many output channels on the library's own kernels are as fast.
+#: With at most this many output channels a layer is thin.
 THIN = 4
 
 
-def pays(maps: Tensor, outputs: int) -> bool:
+def thin(maps: Tensor, outputs: int) -> bool:
     """Whether a layer with this input and number of output channels is faster here than in the library.
 
     Example:
-        >>> pays(torch.zeros(1, 64, 8, 8), outputs=3), pays(torch.zeros(1, 64, 8, 8), outputs=64)
+        >>> thin(torch.zeros(1, 64, 8, 8), outputs=3), thin(torch.zeros(1, 64, 8, 8), outputs=64)
         (True, False)
     """
-    return outputs <= THIN and maps.device.type == "cpu" and not torch.compiler.is_compiling()
+    return outputs <= THIN and here(maps)
+
+
+def here(maps: Tensor) -> bool:
+    """Whether the functions of this module are meant for these maps: on a CPU, and not in a graph for export.
+
+    Example:
+        >>> here(torch.zeros(1, 64, 8, 8))
+        True
+    """
+    return maps.device.type == "cpu" and not torch.compiler.is_compiling()
 
 
 def same_conv2d(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -44,9 +59,11 @@ def same_conv2d(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
 
 def upconv2d(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-    """The transposed convolution with kernel 4, stride 2 and padding 1, which doubles height and width.
+    """The transposed convolution with stride 2 that doubles height and width, for kernels of size 2 and more.
 
-    Shapes: maps (n, D, H, W), weight (D, C, 4, 4), bias (C,) -> (n, C, 2 H, 2 W).
+    ``out[c, o] = bias[c] + sum_d,i weight[d, c, o + before - 2 i] maps[d, i]`` with before = (k - 1) // 2.
+
+    Shapes: maps (n, D, H, W), weight (D, C, k, k), bias (C,) -> (n, C, 2 H, 2 W).
 
     Example:
         >>> upconv2d(torch.ones(1, 8, 2, 2), torch.ones(8, 1, 4, 4), torch.zeros(1))[0, 0, 0].tolist()
@@ -121,19 +138,11 @@ class _Upconv(torch.autograd.Function):
 
     @staticmethod
     def forward(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        outputs = weight.shape[1]
-        n, _, height, width = maps.shape
-        sums = _products(maps, weight.permute(2, 3, 1, 0))
-        # Input row i reaches output rows 2 i - 1 ... 2 i + 2 with taps 0 ... 3: taps 1 and 2 are its own two
-        # rows, tap 3 is the even row of its successor and tap 0 the odd row of its predecessor.
-        _add_shifted(sums[1], sums[3], -1, -2)
-        _add_shifted(sums[2], sums[0], 1, -2)
-        rows = sums[1:3]
-        _add_shifted(rows[:, 1], rows[:, 3], -1, -1)
-        _add_shifted(rows[:, 2], rows[:, 0], 1, -1)
-        images = maps.new_empty(n, outputs, height, 2, width, 2)
-        torch.add(rows[:, 1:3].permute(3, 2, 4, 0, 5, 1), bias[:, None, None, None, None], out=images)
-        return images.view(n, outputs, 2 * height, 2 * width).contiguous(memory_format=torch.channels_last)
+        if weight.shape[1] <= THIN and weight.shape[-1] == 4:
+            return _thin_upconv(maps, weight, bias)
+        before = (weight.shape[-1] - 1) // 2
+        after = 2 - weight.shape[-1] + 2 * before
+        return F.conv_transpose2d(maps, weight, bias, stride=2, padding=before, output_padding=after)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -141,21 +150,33 @@ class _Upconv(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-        # The library's backward pass of a thin up-convolution is a wide convolution: nothing to gain there.
         maps, weight = ctx.saved_tensors
-        return cast(
-            tuple[Tensor | None, Tensor | None, Tensor | None],
-            torch.ops.aten.convolution_backward(
-                gradient,
-                maps,
-                weight,
-                [weight.shape[1]],
-                [2, 2],
-                [1, 1],
-                [1, 1],
-                True,
-                [0, 0],
-                1,
-                list(ctx.needs_input_grad),
-            ),
-        )
+        before = (weight.shape[-1] - 1) // 2
+        to_maps = to_weight = to_bias = None
+        if ctx.needs_input_grad[0]:
+            to_maps = F.conv2d(gradient, weight, stride=2, padding=before)
+        if ctx.needs_input_grad[1]:
+            geometry = ([2, 2], [before, before], [1, 1], False, [0, 0], 1)
+            wanted = [False, True, False]
+            to_weight = torch.ops.aten.convolution_backward(maps, gradient, weight, None, *geometry, wanted)[
+                1
+            ]
+        if ctx.needs_input_grad[2]:
+            to_bias = gradient.sum((0, 2, 3))
+        return to_maps, to_weight, to_bias
+
+
+def _thin_upconv(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    outputs = weight.shape[1]
+    n, _, height, width = maps.shape
+    sums = _products(maps, weight.permute(2, 3, 1, 0))
+    # Input row i reaches output rows 2 i - 1 ... 2 i + 2 with taps 0 ... 3: taps 1, 2 are its own two rows,
+    # tap 3 is the even row of its successor and tap 0 the odd row of its predecessor.
+    _add_shifted(sums[1], sums[3], -1, -2)
+    _add_shifted(sums[2], sums[0], 1, -2)
+    rows = sums[1:3]
+    _add_shifted(rows[:, 1], rows[:, 3], -1, -1)
+    _add_shifted(rows[:, 2], rows[:, 0], 1, -1)
+    images = maps.new_empty(n, outputs, height, 2, width, 2)
+    torch.add(rows[:, 1:3].permute(3, 2, 4, 0, 5, 1), bias[:, None, None, None, None], out=images)
+    return images.view(n, outputs, 2 * height, 2 * width).contiguous(memory_format=torch.channels_last)

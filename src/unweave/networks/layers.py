@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F  # noqa: N812
 
 from unweave.errors import UnweaveError
-from unweave.networks import thin
+from unweave.networks import fast
 
 Initialisation = Literal["default", "truncated_normal"]
 
@@ -172,8 +172,8 @@ class SameConv2d(nn.Conv2d):
 
     def forward(self, maps: Tensor, appended: bool = False) -> Tensor:
         """(n, inputs, H, W) -> (n, outputs, H, W); ``appended``: the maps have their extra zeros."""
-        if not appended and thin.pays(maps, self.out_channels):
-            return thin.same_conv2d(maps, self.weight, cast(Tensor, self.bias))
+        if not appended and fast.thin(maps, self.out_channels):
+            return fast.same_conv2d(maps, self.weight, cast(Tensor, self.bias))
         if self.extra and not appended:
             maps = F.pad(maps, (0, 1, 0, 1))
         return super().forward(maps)
@@ -182,8 +182,7 @@ class SameConv2d(nn.Conv2d):
 class Upconv2d(nn.ConvTranspose2d):
     """Transposed convolution with stride 2 and "same" padding: doubles height and width.
 
-    Parameters as :class:`torch.nn.ConvTranspose2d`; faster where it has few output channels
-    (:mod:`unweave.networks.thin`).
+    Parameters as :class:`torch.nn.ConvTranspose2d`; computed by :mod:`unweave.networks.fast` on CPUs.
 
     Example:
         >>> Upconv2d(64, 32)(torch.zeros(1, 64, 4, 4)).shape
@@ -198,6 +197,6 @@ class Upconv2d(nn.ConvTranspose2d):
 
     def forward(self, maps: Tensor, output_size: list[int] | None = None) -> Tensor:
         """(n, inputs, H, W) -> (n, outputs, 2 H, 2 W)."""
-        if self.kernel_size == (4, 4) and thin.pays(maps, self.out_channels):
-            return thin.upconv2d(maps, self.weight, cast(Tensor, self.bias))
+        if output_size is None and fast.here(maps):
+            return fast.upconv2d(maps, self.weight, cast(Tensor, self.bias))
         return super().forward(maps, output_size)

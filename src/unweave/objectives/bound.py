@@ -57,7 +57,9 @@ class AnnealedVAE(Objective):
         True
     """
 
-    def __init__(self, *, gamma: float = 1000.0, capacity: float = 25.0, anneal_steps: int | None = None) -> None:
+    def __init__(
+        self, *, gamma: float = 1000.0, capacity: float = 25.0, anneal_steps: int | None = None
+    ) -> None:
         super().__init__()
         for name, value in (("gamma", gamma), ("capacity", capacity), ("anneal_steps", anneal_steps or 0)):
             if value < 0:

@@ -89,7 +89,9 @@ class Averaged(Objective):
         """The averaged loss; the named terms stay in nats per image."""
         loss: Loss = self.objective(vae, images, progress)
         regularisation = (loss.total - loss.reconstruction) / vae.latents
-        return Loss(loss.reconstruction / math.prod(vae.image_shape) + regularisation, loss.reconstruction, loss.terms)
+        return Loss(
+            loss.reconstruction / math.prod(vae.image_shape) + regularisation, loss.reconstruction, loss.terms
+        )
 
     def check(self, vae: VAE) -> None:
         """As the objective inside."""

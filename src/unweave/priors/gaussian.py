@@ -27,6 +27,6 @@ class StandardNormal(nn.Module):
         self.register_buffer("mean", torch.zeros(latents), persistent=False)
         self.register_buffer("scale", torch.ones(latents), persistent=False)
 
-    def forward(self) -> Independent:
+    def forward(self) -> "Independent[Normal]":
         """The distribution, event shape ``(latents,)``."""
         return Independent(Normal(self.mean, self.scale, validate_args=False), 1, validate_args=False)

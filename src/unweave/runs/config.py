@@ -78,7 +78,9 @@ class Config:
             if key not in fields:
                 raise unknown("option", str(key), fields)
         if "data" not in mapping:
-            raise UnweaveError(f"no data set is named: set data to one of {', '.join(sorted(DATASETS))}, or a path")
+            raise UnweaveError(
+                f"no data set is named: set data to one of {', '.join(sorted(DATASETS))}, or a path"
+            )
         values: dict[str, Any] = {}
         for name, field in fields.items():
             if name in SLOTS:
@@ -137,7 +139,9 @@ class Config:
             >>> Config.read(words=["data=circles", "seed=3"]).label.rsplit("-", 1)[0]
             'Circles-BetaVAE-Deconv-seed3'
         """
-        return f"{self.data.name}-{self.objective.name}-{self.decoder.name}-seed{self.seed}-{self.identity[:8]}"
+        return (
+            f"{self.data.name}-{self.objective.name}-{self.decoder.name}-seed{self.seed}-{self.identity[:8]}"
+        )
 
     def make_dataset(self) -> Dataset:
         """The data set of this config."""
@@ -217,7 +221,9 @@ def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
         if key in SLOTS and isinstance(under, str):
             under = {"name": under}
         if key in SLOTS and isinstance(value, Mapping):
-            keep = under if isinstance(under, Mapping) and value.get("name") in (None, under.get("name")) else {}
+            keep = (
+                under if isinstance(under, Mapping) and value.get("name") in (None, under.get("name")) else {}
+            )
             value = {**keep, **value}
         merged[key] = value
     return merged

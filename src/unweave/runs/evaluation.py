@@ -53,7 +53,9 @@ def codes_of(run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambd
     return codes
 
 
-def evaluate(run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambda _: None) -> dict[str, Score]:
+def evaluate(
+    run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambda _: None
+) -> dict[str, Score]:
     """Every score that the run's data set allows, also written to ``scores.json`` in its folder.
 
     ELBO, NLL, KL (per latent) and latents used always; MIG and the FactorVAE score where factors are known; the
@@ -119,7 +121,14 @@ def _encode(vae: VAE, dataset: Dataset, seed: int, step: int, tell: Tell) -> Cod
             kl.append(kl_per_latent(q, prior, z).cpu().numpy())
             if start < DECODED:
                 nll.append(-vae.decode(z).log_prob(x).cpu().numpy())
-    return Codes(*(np.concatenate(part) for part in (means, scales, kl)), factors, np.concatenate(nll), step)
+    return Codes(
+        means=np.concatenate(means),
+        scales=np.concatenate(scales),
+        kl=np.concatenate(kl),
+        factors=factors,
+        nll=np.concatenate(nll),
+        step=step,
+    )
 
 
 def _save(path: Path, codes: Codes) -> None:
@@ -138,7 +147,7 @@ def _load(path: Path) -> Codes | None:
         return None
     try:
         with np.load(path, allow_pickle=False) as kept:
-            factors = kept["factors"] if "factors" in kept else None
+            factors = kept.get("factors")
             return Codes(kept["means"], kept["scales"], kept["kl"], factors, kept["nll"], int(kept["step"]))
     except Exception as error:  # whatever a damaged file makes numpy raise: encode again
         logger.warning("%s is damaged (%s); encoding again", path.name, type(error).__name__)

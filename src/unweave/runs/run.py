@@ -14,7 +14,6 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 
@@ -96,7 +95,9 @@ class Run:
                 )
             return cls(folder)
         if folder.exists() and any(not entry.name.startswith(".") for entry in _entries(folder)):
-            raise UnweaveError(f"{folder} is not empty and not the folder of a run; choose another folder with --out")
+            raise UnweaveError(
+                f"{folder} is not empty and not the folder of a run; choose another folder with --out"
+            )
         atomic.write(folder / "config.yaml", config.to_yaml())
         atomic.write_json(
             folder / "run.json",
@@ -220,7 +221,9 @@ class Run:
         def resumed(step: int) -> None:
             nonlocal started
             kept = [record for record in self.history if record["step"] <= step]
-            started -= kept[-1]["seconds"] if kept else 0.0  # the clock goes on where the last session's stood
+            started -= (
+                kept[-1]["seconds"] if kept else 0.0
+            )  # the clock goes on where the last session's stood
             atomic.write(self.folder / "history.jsonl", "".join(json.dumps(record) + "\n" for record in kept))
             tell("running", step, None)
             if step:

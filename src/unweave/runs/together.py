@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 from unweave.errors import UnweaveError
 from unweave.runs.run import Run
@@ -32,17 +31,7 @@ def train_together(runs: Sequence[Run], *, watch: Watch = lambda _: None, poll: 
         ['finished', 'finished']
     """
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-m", "unweave", "train", str(run.folder / "config.yaml"), "--out", str(run.folder)]
-            + ["--no-report", "--quiet", "--threads", "1"],
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for run in runs
-    ]
+    processes = [_start(run, environment) for run in runs]
     try:
         while any(process.poll() is None for process in processes):
             for run in runs:
@@ -58,3 +47,15 @@ def train_together(runs: Sequence[Run], *, watch: Watch = lambda _: None, poll: 
         if process.returncode != 0:
             reason = error.strip().splitlines()[-1] if error.strip() else f"exit code {process.returncode}"
             raise UnweaveError(f"{run.folder} did not finish: {reason.removeprefix('unweave: ')}")
+
+
+def _start(run: Run, environment: dict[str, str]) -> "subprocess.Popen[str]":
+    words = ["train", str(run.folder / "config.yaml"), "--out", str(run.folder)]
+    flags = ["--no-report", "--quiet", "--threads", "1"]
+    return subprocess.Popen(
+        [sys.executable, "-m", "unweave", *words, *flags],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

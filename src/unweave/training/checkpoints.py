@@ -57,7 +57,9 @@ class Checkpoints:
             try:
                 return _read(path, device)
             except Exception as error:  # whatever a damaged file makes torch or zipfile raise
-                logger.warning("%s is damaged (%s); going back to the one before it", path.name, _short(error))
+                logger.warning(
+                    "%s is damaged (%s); going back to the one before it", path.name, _short(error)
+                )
                 path.unlink(missing_ok=True)
         return None
 

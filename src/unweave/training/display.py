@@ -33,7 +33,9 @@ class TerminalDisplay:
             refresh_per_second=4,
             disable=not console.is_terminal,
         )
-        self.tasks = {title: self.progress.add_task(title, total=n, losses="", speed="") for title, n in steps.items()}
+        self.tasks = {
+            title: self.progress.add_task(title, total=n, losses="", speed="") for title, n in steps.items()
+        }
 
     @classmethod
     def of(cls, steps: Mapping[str, int], quiet: bool) -> "TerminalDisplay":
@@ -58,8 +60,12 @@ class TerminalDisplay:
             self.progress.reset(number, completed=step - 1)
         self.progress.update(number, completed=step)
         if record is not None:
-            losses = " ".join(f"{name} {record[name]:.1f}" for name in ("reconstruction", "kl") if name in record)
-            self.progress.update(number, losses=losses, speed=f"{task.speed:.1f} steps/s" if task.speed else "")
+            losses = " ".join(
+                f"{name} {record[name]:.1f}" for name in ("reconstruction", "kl") if name in record
+            )
+            self.progress.update(
+                number, losses=losses, speed=f"{task.speed:.1f} steps/s" if task.speed else ""
+            )
 
     def __enter__(self) -> "TerminalDisplay":
         self.progress.start()

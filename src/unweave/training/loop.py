@@ -94,7 +94,9 @@ def train(
         Outcome(status='finished', step=2, reason=None)
     """
     if vae.image_shape != dataset.image_shape:
-        raise UnweaveError(f"the VAE takes images {vae.image_shape}, {dataset.name} has {dataset.image_shape}")
+        raise UnweaveError(
+            f"the VAE takes images {vae.image_shape}, {dataset.name} has {dataset.image_shape}"
+        )
     objective.check(vae)
     machine.prepare(threads)
     device = vae.device
@@ -120,7 +122,9 @@ def train(
         objective.load_state_dict(saved["objective"])
         optimizer.load_state_dict(saved["optimizer"])
     elif checkpoints is not None:
-        checkpoints.save(state(0))  # so that there always is a good state, and an unwritable folder is told at once
+        checkpoints.save(
+            state(0)
+        )  # so that there always is a good state, and an unwritable folder is told at once
     if resumed is not None:
         resumed(done)
     log_every = log_every or max(1, steps // 1000)

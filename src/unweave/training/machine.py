@@ -2,10 +2,12 @@
 
 What was measured (one core, NET-1 with batch 64; see ``benchmarks/training_speed.py``):
 
-* Every step allocates and frees the same hundred megabytes of feature maps. By default the C library asks the kernel
-  for each large block and gives it back when freed, so every step faults all its pages in again, a fifth to a third of
-  its time. Told to keep freed memory, it does not.
-* A small network gains little from a second thread, and several runs that each use all cores slow each other down
+* Every step allocates and frees the same hundred megabytes of feature maps. By default the C library asks
+the kernel
+  for each large block and gives it back when freed, so every step faults all its pages in again, a fifth to
+  a third of its time. Told to keep freed memory, it does not.
+* A small network gains little from a second thread, and several runs that each use all cores slow each other
+down
   tenfold. One thread a run, as many runs as cores, is the best use of a machine.
 * Adam as one fused pass over all weights costs a third of Adam as a dozen passes.
 """
@@ -27,7 +29,8 @@ _MEBIBYTE = 2**20
 def prepare(threads: int = 1) -> None:
     """Set the number of CPU threads and let the C library keep the memory it frees; may be called again.
 
-    The results of a run depend on the number of threads (sums are taken in another order), on nothing else here.
+    The results of a run depend on the number of threads (sums are taken in another order), on nothing else
+    here.
 
     Args:
         threads: CPU threads for one operation; at least 1.
@@ -47,10 +50,10 @@ def prepare(threads: int = 1) -> None:
 
 
 def keep_freed_memory() -> bool:
-    """Tell glibc not to return freed blocks to the kernel; ``False`` where there is no glibc and nothing was done.
+    """Tell glibc not to return freed blocks to the kernel; ``False`` if there is no glibc to tell.
 
-    All blocks then come from the heap (no block of its own mapping, whatever its size), the heap grows by 64 MiB at a
-    time and shrinks only when more than 1 GiB at its end is unused.
+    All blocks then come from the heap (no block of its own mapping, whatever its size), the heap grows by 64
+    MiB at a time and shrinks only when more than 1 GiB at its end is unused.
 
     Example:
         >>> keep_freed_memory() == (platform.libc_ver()[0] == "glibc")
@@ -65,13 +68,14 @@ def keep_freed_memory() -> bool:
         (_TRIM_THRESHOLD, 1024 * _MEBIBYTE),
         (_TOP_PAD, 64 * _MEBIBYTE),
     )
-    return all([mallopt(ctypes.c_int(name), ctypes.c_int(value)) == 1 for name, value in settings])
+    accepted = [mallopt(ctypes.c_int(name), ctypes.c_int(value)) == 1 for name, value in settings]
+    return all(accepted)
 
 
 def adam(
     parameters: Iterable[nn.Parameter], learning_rate: float, betas: tuple[float, float] = (0.9, 0.999)
 ) -> torch.optim.Adam:
-    """Adam (Kingma and Ba 2015) in its fused form where every parameter's device has one, else in its plain form.
+    """Adam (Kingma and Ba 2015), fused where the parameters' device has such a form, else plain.
 
     Example:
         >>> weight = nn.Parameter(torch.ones(3))
