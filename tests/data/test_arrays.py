@@ -175,3 +175,9 @@ def test_no_factors_no_images_by_factors() -> None:
             call()
     with pytest.raises(UnweaveError, match="index must be from 0 to 6, got 7"):
         own.at([7])
+
+
+def test_rows_with_equal_factors_keep_their_own_images() -> None:
+    own = Arrays.from_arrays(np.arange(3, dtype=np.uint8).reshape(3, 1, 1) * 9, factors=[[5], [5], [7]])
+    np.testing.assert_array_equal(own.factors_at([0, 1, 2]), [[0], [0], [1]])
+    np.testing.assert_array_equal(own.at([0, 1, 2])[:, 0, 0, 0], [0, 9, 18])

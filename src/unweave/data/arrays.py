@@ -111,6 +111,11 @@ class Arrays(Dataset):
         """Images (n, C, H, W) of row numbers (n,)."""
         return channels_last(self._pixels[check_index(index, self.count)])
 
+    def factors_at(self, index: ArrayLike) -> Array:
+        """Factors (n, K), as classes, of row numbers (n,)."""
+        rows = check_index(index, self.count)
+        return self.factor_space().factors(rows) if self.classes is None else self.classes[rows]
+
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` rows, drawn uniformly with replacement."""
         index = rng.integers(self.count, size=n)

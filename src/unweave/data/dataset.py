@@ -66,6 +66,10 @@ class Dataset(ABC):
     def at(self, index: ArrayLike) -> NDArray[Any]:
         """Images (n, C, H, W) of row numbers `index` (n,), for datasets with a `count`."""
 
+    def factors_at(self, index: ArrayLike) -> Array:
+        """Factors (n, K) of row numbers `index` (n,), for datasets with a `count` and a `space`."""
+        return self.factor_space().factors(index)
+
     @abstractmethod
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` independent draws from the training distribution."""

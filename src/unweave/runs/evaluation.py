@@ -92,28 +92,24 @@ def evaluate(
 
 def _encode(vae: VAE, dataset: Dataset, seed: int, step: int, tell: Tell) -> Codes:
     rng = generator(seed, "evaluation")
-    images: Callable[[slice], NDArray[Any]]
     factors: NDArray[Any] | None
-    if dataset.count is not None and dataset.count <= SAMPLES:
-        index = np.arange(dataset.count)
-        factors = dataset.space.factors(index) if dataset.space is not None else None
-        images, n = lambda part: dataset.at(index[part]), dataset.count
-    elif dataset.space is not None:
-        factors = dataset.evaluation(SAMPLES, rng)
-        chosen = factors
-        images, n = lambda part: dataset.images(chosen[part]), SAMPLES
+    if dataset.count is None:
+        chosen, images = dataset.evaluation(SAMPLES, rng), dataset.images
+        factors = chosen
     else:
-        assert dataset.count is not None
-        rows = rng.choice(dataset.count, SAMPLES, replace=False)
-        images, n, factors = lambda part: dataset.at(rows[part]), SAMPLES, None
+        count = min(dataset.count, SAMPLES)
+        chosen = (
+            np.arange(count) if count == dataset.count else rng.choice(dataset.count, count, replace=False)
+        )
+        images, factors = dataset.at, None if dataset.space is None else dataset.factors_at(chosen)
     means, scales, kl, nll = [], [], [], []
     block = 250
     with torch.no_grad(), torch.random.fork_rng():
         seed_torch(seed, "evaluation")
         prior = vae.prior()
-        for start in range(0, n, block):
-            tell(f"encoding {start} of {n} images")
-            x = as_tensor(images(slice(start, start + block)), vae.device)
+        for start in range(0, len(chosen), block):
+            tell(f"encoding {start} of {len(chosen)} images")
+            x = as_tensor(images(chosen[start : start + block]), vae.device)
             q = vae.encode(x)
             z = q.sample()
             means.append(q.mean.cpu().numpy())
