@@ -4,7 +4,7 @@ from typing import cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 from unweave.errors import UnweaveError
 from unweave.networks import fast

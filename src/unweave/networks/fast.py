@@ -17,7 +17,7 @@ from typing import Any, cast
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 #: With at most this many output channels a layer is thin.
 THIN = 4

@@ -12,7 +12,7 @@ from typing import Literal, cast
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F  # noqa: N812
+from torch.nn import functional as F
 
 from unweave.errors import UnweaveError
 from unweave.networks import fast
