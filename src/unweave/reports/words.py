@@ -45,6 +45,9 @@ EXPLANATIONS = {
     ),
 }
 
+CLEAR = 0.1
+"""Scores between 0 and 1 that differ by less are not called different."""
+
 _PARTS = {
     "linear": Explanation("linear fit", "The same if stretching and shearing are allowed too."),
     "unfolded": Explanation("unfolded", "Share of grid cells that are not flipped over: 1 means no folds."),
@@ -115,6 +118,10 @@ def verdict(scores: Mapping[str, Score], names: Sequence[str] | None, latents: i
                 f"MIG is low ({gap.value:.2f}) although the shape is right: "
                 f"the copy is turned by {tilt:.0f}° against the latent axes."
             )
+        elif (
+            gap.value < 0.3 and geometry is not None and geometry.value >= 0.9 and (spread := _spread(scores))
+        ):
+            said.append(f"MIG is low ({gap.value:.2f}): {spread}.")
         else:
             grade = "have" if gap.value >= 0.5 else "partly have" if gap.value >= 0.2 else "do not have"
             said.append(f"Factors {grade} latents of their own (MIG {gap.value:.2f}).")
@@ -179,7 +186,7 @@ def _on_geometry(subjects: Sequence[Subject]) -> list[str]:
     best, worst = _extremes(subjects, "geometry")
     high, low = best.scores["geometry"].value, worst.scores["geometry"].value
     said = []
-    if high - low < 0.1:
+    if high - low < CLEAR:
         listed = _listed(subjects, "geometry")
         said.append(f"By shape the models cannot be told apart: their geometry scores are {listed}.")
     elif high >= 0.8:
@@ -211,16 +218,18 @@ def _on_mig(subjects: Sequence[Subject]) -> list[str]:
     high, low = best.scores["mig"], worst.scores["mig"]
     listed = _listed(subjects, "mig")
     said = []
-    if high.value - low.value < 0.1 or _overlap(high, low):
+    if high.value - low.value < CLEAR or _overlap(high, low):
         said.append(f"MIG hardly tells them apart: {listed}.")
     else:
         said.append(f"MIG ranks {best.label} first: {listed}.")
     for subject in subjects:
         geometry, gap = subject.scores.get("geometry"), subject.scores["mig"].value
         tilt = float(geometry.constants.get("tilt", 0.0)) if geometry is not None else 0.0
-        if geometry is None or geometry.value < 0.8 or tilt < 5:
+        if geometry is None or geometry.value < 0.8 or gap >= 0.5:
             continue
-        if subject.turned is None or subject.turned - gap < 0.05:
+        if tilt < 5 or subject.turned is None or subject.turned - gap < 0.05:
+            if spread := _spread(subject.scores):
+                said.append(f"The low MIG of {subject.label} is no matter of shape: {spread}.")
             continue
         said.append(
             f"MIG cannot see through a rotation, and {subject.label} shows it: its plane is turned by {tilt:.0f}° "
@@ -240,9 +249,9 @@ def _on_pictures(subjects: Sequence[Subject]) -> list[str]:
     if len(shaped) == len(subjects) and not _overlap(dearest.scores["nll"], cheapest.scores["nll"]):
         top, bottom = _extremes(shaped, "geometry")
         ahead = top.scores["geometry"].value - bottom.scores["geometry"].value
-        if ahead >= 0.1 and top is dearest:
+        if ahead >= CLEAR and top is dearest:
             text += f" {top.label} has the better geometry but the worse pictures: sharper is not tidier."
-        elif ahead >= 0.1 and top is cheapest:
+        elif ahead >= CLEAR and top is cheapest:
             text += f" {top.label} has the better geometry and the better pictures."
     return [text]
 
@@ -258,6 +267,20 @@ def _caveats(subjects: Sequence[Subject]) -> list[str]:
         if s.status != "finished"
     ]
     return said
+
+
+def _spread(scores: Mapping[str, Score]) -> str:
+    """Told if more latents are in use than there are factors: MIG then finds a second one that knows as much."""
+    gap, used = scores.get("mig"), scores.get("latents_used")
+    table = gap.constants.get("mutual_information") if gap is not None else None
+    if not table or used is None or len(table) < 2 or used.value < len(table[0]) + 0.5:
+        return ""
+    ranked = [sorted(column, reverse=True) for column in zip(*table, strict=True)]
+    share = sum(column[1] / column[0] for column in ranked if column[0] > 0) / len(ranked)
+    return (
+        f"{used.value:.1f} latents share what {len(ranked)} factors need, and the second-best latent of a factor knows "
+        f"{share:.0%} as much of it as the best, which MIG counts as entangled"
+    )
 
 
 def _extremes(subjects: Sequence[Subject], name: str) -> tuple[Subject, Subject]:
@@ -284,7 +307,8 @@ def _best(found: Sequence[Score | None]) -> int | None:
     sign = 1 if present[0][1].higher_is_better else -1
     present.sort(key=lambda pair: sign * pair[1].value)
     (_, second), (first, winner) = present[-2:]
-    return first if winner.value != second.value and not _overlap(winner, second) else None
+    clear = CLEAR if winner.range == (0.0, 1.0) else 0.0
+    return first if abs(winner.value - second.value) > clear and not _overlap(winner, second) else None
 
 
 def _geometry_rows(found: Sequence[Score | None]) -> list[Row]:
@@ -305,10 +329,10 @@ def _digits(score: Score) -> int:
 
 
 def _number(score: Score, unit: str) -> str:
-    return f"{score.value:.{_digits(score)}f}" + (f" {unit}" if unit else "")
+    return f"{score.value:.{_digits(score)}f}".replace("-", "−") + (f" {unit}" if unit else "")
 
 
 def _interval(score: Score) -> str:
     if score.low is None or score.high is None:
         return ""
-    return f"{score.low:.{_digits(score)}f} to {score.high:.{_digits(score)}f}"
+    return f"{score.low:.{_digits(score)}f} to {score.high:.{_digits(score)}f}".replace("-", "−")

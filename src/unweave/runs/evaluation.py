@@ -93,6 +93,7 @@ def evaluate(
 def _encode(vae: VAE, dataset: Dataset, seed: int, step: int, tell: Tell) -> Codes:
     rng = generator(seed, "evaluation")
     factors: NDArray[Any] | None
+    images: Callable[[NDArray[Any]], NDArray[Any]]
     if dataset.count is None:
         chosen, images = dataset.evaluation(SAMPLES, rng), dataset.images
         factors = chosen
