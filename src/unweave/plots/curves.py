@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.plots.style import FAINT, PALETTE, style
@@ -127,14 +128,16 @@ def _fit_axis(axes: Axes, seen: Sequence[NDArray[np.float64]]) -> None:
     if len(late) == 0:
         return
     span = float(np.ptp(late)) or max(abs(float(late[0])) * 0.1, 1e-12)
-    if every.max() - late.max() <= 2 * span or seen[0].shape[1] > 1:
+    if every.max() - late.max() <= 2 * span:
         return
-    if every.min() > 0:
+    if every.min() > 0 and seen[0].shape[1] == 1:
         axes.set_yscale("log")
+        decades = float(np.log10(every.max() / every.min()))
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if decades > 3 else (1.0, 2.0, 5.0)))
+        axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
-        axes.yaxis.set_minor_formatter(lambda y, _: "")
     else:
-        axes.set_ylim(late.min() - 0.1 * span, late.max() + 0.5 * span)
+        axes.set_ylim(late.min() - 0.05 * span, late.max() + 0.2 * span)
 
 
 def _thinned(

@@ -121,7 +121,7 @@ def traversal_gif_bytes(
     latents, steps = array.shape[:2]
     if labels is not None and len(labels) != latents:
         raise UnweaveError(f"labels must have {latents} entries, got {len(labels)}")
-    scale = max(1, round(96 / max(array.shape[-2:])))
+    scale = max(1, round(64 / max(array.shape[-2:])))
     columns = min(latents, columns or 5)
     rows = -(-latents // columns)
     height, width = array.shape[-2] * scale, array.shape[-1] * scale
