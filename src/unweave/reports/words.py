@@ -318,7 +318,10 @@ def _geometry_rows(found: Sequence[Score | None]) -> list[Row]:
         if all(value is None for value in values):
             continue
         digits = 0 if key == "tilt" else 3
-        texts = ["" if value is None else f"{value:.{digits}f}{explained.unit}" for value in values]
+        texts = [
+            "" if value is None else f"{value:.{digits}f}{explained.unit}".replace("-", "−")
+            for value in values
+        ]
         cells = tuple((text, "", False) for text in texts)
         table.append(Row(explained.label, explained.sentence, cells, minor=True))
     return table
