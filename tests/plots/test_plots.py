@@ -225,9 +225,9 @@ def test_curves_panels_and_axes() -> None:
 
 def test_long_histories_are_averaged() -> None:
     line = plots.curves(history(4001), ["total"]).axes[0].lines[0]
-    assert len(line.get_xdata()) <= 400
-    assert line.get_xdata()[0] == 6.0  # mean of the steps 1 .. 11
-    assert line.get_ydata()[0] == pytest.approx(np.mean([50 + 1000 / i**2 for i in range(1, 12)]))
+    assert len(line.get_xdata()) <= 200
+    assert line.get_xdata()[0] == 11.0  # mean of the steps 1 .. 21
+    assert line.get_ydata()[0] == pytest.approx(np.mean([50 + 1000 / i**2 for i in range(1, 22)]))
 
 
 def test_curves_of_several_runs_share_panels() -> None:

@@ -17,7 +17,7 @@ _TITLES = {
     "kl": "KL to the prior",
     "kl_per_latent": "KL of each latent",
 }
-_MOST_POINTS = 400
+_MOST_POINTS = 200
 
 
 def curves(
