@@ -104,9 +104,14 @@ def _informations(
     """Mutual information (latents, K) and factor entropies (K,)."""
     latents = len(binned)
     rows = binned + bins * np.arange(latents)[:, None]
+    values, cells = np.ascontiguousarray(classes.T), np.empty_like(rows)
     pairs = []
     for k, size in enumerate(sizes):
-        counts = np.bincount((rows * size + classes[:, k]).ravel(), minlength=latents * bins * size)
+        np.multiply(
+            rows, size, out=cells
+        )  # in place: fresh memory for every factor would cost more than counting
+        cells += values[k]
+        counts = np.bincount(cells.ravel(), minlength=latents * bins * size)
         pairs.append(_information(counts.reshape(latents, bins, size)))
     return np.stack([i for i, _ in pairs], axis=1), np.array([h[0] for _, h in pairs])
 

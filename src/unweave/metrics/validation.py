@@ -87,13 +87,24 @@ def equal_width_bins(codes: NDArray[Any], bins: int) -> NDArray[np.int64]:
 
     """
     rows = np.ascontiguousarray(codes.T, dtype=np.float64)
-    out = np.zeros(rows.shape, dtype=np.int64)
-    for row, z in zip(out, rows, strict=True):
-        low, high = float(z.min()), float(z.max())
-        # Codes that differ only by rounding are constant: no distinct edges fit between them.
-        if high - low > 4 * bins * np.spacing(max(abs(low), abs(high))):
-            row[:] = np.digitize(z, np.histogram_bin_edges(z, bins)[:-1]) - 1
-    return out
+    low, high = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
+    # Codes that differ only by rounding are constant: no distinct edges fit between them.
+    moves = high - low > 4 * bins * np.spacing(np.maximum(np.abs(low), np.abs(high)))
+    span = np.where(moves, high - low, 1.0)
+    edges = np.linspace(low[:, 0], low[:, 0] + span[:, 0], bins + 1, axis=1)
+    edges[:, -1] = np.inf
+    # Division finds the bin but for rounding at the edges; comparing with these decides, as np.digitize would.
+    scaled = rows - low
+    scaled *= bins / span
+    place = scaled.astype(np.int64)
+    np.minimum(place, bins - 1, out=place)
+    start = np.arange(len(rows))[:, None] * (bins + 1)
+    flat = edges.ravel()
+    place += start
+    place -= rows < flat[place]
+    place += rows >= flat[place + 1]
+    place -= start
+    return place * moves
 
 
 def check_count(name: str, value: int, least: int) -> int:

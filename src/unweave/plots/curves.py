@@ -94,6 +94,7 @@ def kl_bars(kl: ArrayLike, *, scales: ArrayLike | None = None) -> Figure:
         axes.tick_params(axis="x", length=0)
         axes.set_ylabel("KL (nats)")
         axes.margins(x=0.02, y=0.12)
+        axes.set_ylim(0, max(0.1, 1.12 * float(np.max(values, initial=0.0))))
     return figure
 
 
