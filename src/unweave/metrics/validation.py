@@ -104,7 +104,8 @@ def equal_width_bins(codes: NDArray[Any], bins: int) -> NDArray[np.int64]:
     place -= rows < flat[place]
     place += rows >= flat[place + 1]
     place -= start
-    return place * moves
+    place *= moves
+    return place
 
 
 def check_count(name: str, value: int, least: int) -> int:
