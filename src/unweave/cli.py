@@ -191,7 +191,7 @@ def demo(folder: Path, seed: int, quiet: bool) -> None:
     for name, run in runs.items():
         say(quiet, f"\n[bold]{name}[/], {run.config.steps} steps in {run.seconds:.0f} s")
         show_scores(evaluated(run, "cpu", quiet), quiet)
-    written = write_comparison_report(list(runs.values()), folder / "report.html", title=TITLE, intro=INTRO)
+    written = write_comparison_report(runs, folder / "report.html", title=TITLE, intro=INTRO)
     say(quiet, f"\nreport: {written.resolve()}")
 
 

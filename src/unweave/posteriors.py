@@ -3,14 +3,18 @@
 from torch import Tensor, nn
 from torch.distributions import Independent, Normal
 
+from unweave.functional.divergence import PathwiseNormal
+
 
 class DiagonalNormal(nn.Module):
     """``q(z | x) = prod_j N(z_j; mean_j, exp(log_variance_j))``: the encoder gives means, then log-variances.
 
     Args:
         latents: size of the code.
+        sticking_the_landing: estimate the KL to any prior from the sample, with gradients along its path only (see
+            :class:`unweave.functional.divergence.PathwiseNormal`); off: closed forms where they exist.
 
-    Reference: FAC appendix A ("mean and log-variance of Gaussian q(z|x)").
+    Reference: FAC appendix A ("mean and log-variance of Gaussian q(z|x)"); ISA Eq. 12 for the estimate.
 
     Example:
         >>> import torch
@@ -19,17 +23,17 @@ class DiagonalNormal(nn.Module):
         (tensor([[1., 2.]]), tensor([[1., 1.]]))
     """
 
-    def __init__(self, latents: int) -> None:
+    def __init__(self, latents: int, *, sticking_the_landing: bool = False) -> None:
         super().__init__()
         self.latents = latents
+        self.family = PathwiseNormal if sticking_the_landing else Normal
         self.features = 2 * latents
 
     def forward(self, features: Tensor) -> "Independent[Normal]":
         """The posterior of each row of ``features``, ``(n, 2 * latents)``."""
         mean, log_variance = features.chunk(2, dim=-1)
-        return Independent(
-            Normal(mean, (0.5 * log_variance).exp(), validate_args=False), 1, validate_args=False
-        )
+        each = self.family(mean, (0.5 * log_variance).exp(), validate_args=False)
+        return Independent(each, 1, validate_args=False)
 
 
 POSTERIORS: dict[str, type] = {"DiagonalNormal": DiagonalNormal}

@@ -86,8 +86,6 @@ def _add_shifted(total: Tensor, part: Tensor, shift: int, axis: int) -> None:
 
 
 class _SameConv(torch.autograd.Function):
-    generate_vmap_rule = True
-
     @staticmethod
     def forward(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         kernel = weight.shape[-1]
@@ -134,8 +132,6 @@ class _SameConv(torch.autograd.Function):
 
 
 class _Upconv(torch.autograd.Function):
-    generate_vmap_rule = True
-
     @staticmethod
     def forward(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         if weight.shape[1] <= THIN and weight.shape[-1] == 4:
@@ -177,6 +173,5 @@ def _thin_upconv(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     rows = sums[1:3]
     _add_shifted(rows[:, 1], rows[:, 3], -1, -1)
     _add_shifted(rows[:, 2], rows[:, 0], 1, -1)
-    images = maps.new_empty(n, outputs, height, 2, width, 2)
-    torch.add(rows[:, 1:3].permute(3, 2, 4, 0, 5, 1), bias[:, None, None, None, None], out=images)
-    return images.view(n, outputs, 2 * height, 2 * width).contiguous(memory_format=torch.channels_last)
+    images = rows[:, 1:3].permute(3, 2, 4, 0, 5, 1).reshape(n, outputs, 2 * height, 2 * width)
+    return images.contiguous(memory_format=torch.channels_last).add_(bias[:, None, None])

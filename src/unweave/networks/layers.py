@@ -8,6 +8,7 @@ speed.
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from numbers import Integral
 from typing import Literal, cast
 
 import torch
@@ -104,7 +105,7 @@ def require_positive(**sizes: int | Sequence[int]) -> None:
     for name, given in sizes.items():
         many = isinstance(given, Sequence)
         for size in cast(Sequence[int], given) if many else [given]:
-            if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            if isinstance(size, bool) or not isinstance(size, Integral) or int(size) < 1:
                 expected = "whole numbers" if many else "a whole number"
                 raise UnweaveError(f"{name} must be {expected} of at least 1, got {given}")
 

@@ -40,5 +40,5 @@ def demo_configs(seed: int = 0) -> dict[str, Config]:
     }
     return {
         "DeConv VAE": Config.of({**shared, "decoder": deconv, "steps": 2000}),
-        "Spatial Broadcast VAE": Config.of({**shared, "decoder": "SpatialBroadcast", "steps": 450}),
+        "Spatial Broadcast VAE": Config.of({**shared, "decoder": "SpatialBroadcast", "steps": 600}),
     }
