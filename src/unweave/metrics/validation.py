@@ -96,7 +96,7 @@ def equal_width_bins(codes: NDArray[Any], bins: int) -> NDArray[np.int64]:
     # Division finds the bin but for rounding at the edges; comparing with these decides, as np.digitize would.
     scaled = rows - low
     scaled *= bins / span
-    place = scaled.astype(np.int64)
+    place: NDArray[np.int64] = scaled.astype(np.int64)
     np.minimum(place, bins - 1, out=place)
     start = np.arange(len(rows))[:, None] * (bins + 1)
     flat = edges.ravel()
