@@ -40,6 +40,7 @@ class Codes:
     is the one the weights were from.
 
     Example:
+        >>> import numpy as np
         >>> zeros = np.zeros((2, 3))
         >>> Codes(means=zeros, scales=zeros + 1, kl=zeros, factors=None, nll=np.zeros(2), step=100).means.shape
         (2, 3)

@@ -23,6 +23,7 @@ def train_together(runs: Sequence[Run], *, watch: Watch = lambda _: None, poll: 
     Example:
         >>> import tempfile
         >>> from unweave.runs import Config
+        >>> from pathlib import Path
         >>> words = ["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"]
         >>> folder = Path(tempfile.mkdtemp())
         >>> runs = [Run.create(Config.read(words=[*words, f"seed={s}"]), folder / str(s)) for s in (0, 1)]

@@ -18,7 +18,7 @@ def generator(seed: int, stream: Stream, step: int = 0) -> np.random.Generator:
 
     Example:
         >>> a, b = generator(0, "data", 5), generator(0, "data", 5)
-        >>> a.integers(1000) == b.integers(1000)
+        >>> bool(a.integers(1000) == b.integers(1000))
         True
     """
     return np.random.Generator(np.random.Philox(np.random.SeedSequence([seed, _STREAMS[stream], step])))
