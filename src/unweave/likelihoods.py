@@ -1,10 +1,13 @@
 """Families of p(x given z): from the decoder's features to a distribution over images.
 
-This *is* the reconstruction loss: ``-log_prob(x)``, in nats per image, summed over all pixels and channels.
+This *is* the reconstruction loss: ``-log_prob(x)``, in nats per image, summed over all pixels and channels. Each family
+takes ``blur``: the overlap loss of paper REC, which also compares blurred images (:class:`OverlapImages`).
 """
 
 import math
-from typing import ClassVar
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, Literal, Self
 
 import torch
 import torch.nn.functional as F
@@ -12,19 +15,88 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, constraints
 
 from unweave.errors import UnweaveError
+from unweave.functional.blur import blur as blurred
+from unweave.functional.blur import blur_profile, kernel_area
 
 Shape = torch.Size | list[int] | tuple[int, ...]
+Blur = Literal["none", "box", "gaussian"]
+Augmentation = Callable[[Tensor], Tensor]
 
 
-class Bernoulli(nn.Module):
+class Likelihood(nn.Module, ABC):
+    """What all families share: the shape of the images, and the overlap term if there is one.
+
+    Args:
+        image_shape: (channels, height, width).
+        blur: of the overlap term; "none": no such term.
+        blur_radius: the window has 2 radius + 1 pixels a side.
+        blur_weight: ``alpha``; none: the area of the window, as in REC.
+    """
+
+    def __init__(
+        self, image_shape: tuple[int, int, int], blur: Blur, blur_radius: int, blur_weight: float | None
+    ) -> None:
+        super().__init__()
+        if blur_radius < 0:
+            raise UnweaveError(f"likelihood.blur_radius must be at least 0, got {blur_radius}")
+        if blur_weight is not None and blur_weight < 0:
+            raise UnweaveError(f"likelihood.blur_weight must be at least 0, got {blur_weight:g}")
+        self.image_shape = self.output_shape = image_shape
+        self.augmentation: Augmentation | None = None
+        self.weight = 0.0
+        if blur != "none":
+            weight = kernel_area(blur_radius) if blur_weight is None else blur_weight
+            self.with_overlap(_Blur(blur, blur_radius), weight)
+
+    def with_overlap(self, augmentation: Augmentation, weight: float) -> Self:
+        """This likelihood with the term ``weight * -log p(augmentation(x))`` added, for any differentiable map (REC-5).
+
+        The augmentation takes images in [0, 1], ``(n, channels, height, width)``, to images in [0, 1] of any shape;
+        it is applied to the data and to the mean of the reconstruction.
+
+        Example:
+            >>> import torch
+            >>> likelihood = MSE((1, 4, 4)).with_overlap(lambda x: torch.nn.functional.avg_pool2d(x, 4), weight=10.0)
+            >>> likelihood(torch.zeros(1, 1, 4, 4)).log_prob(torch.ones(1, 1, 4, 4))  # -(16 + 10)
+            tensor([-26.])
+        """
+        self.augmentation = augmentation
+        self.weight = weight
+        return self
+
+    @abstractmethod
+    def family(self, features: Tensor) -> "_Images":
+        """The distribution over images without the overlap term."""
+
+    def forward(self, features: Tensor) -> Distribution:
+        """The distribution over images that the features ``(n, *output_shape)`` stand for."""
+        images = self.family(features)
+        return images if self.augmentation is None else OverlapImages(images, self.augmentation, self.weight)
+
+
+class _Blur(nn.Module):
+    profile: Tensor
+
+    def __init__(self, kind: Literal["box", "gaussian"], radius: int) -> None:
+        super().__init__()
+        self.register_buffer("profile", blur_profile(kind, radius), persistent=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return blurred(images, self.profile)
+
+
+class Bernoulli(Likelihood):
     """``log p(x | z) = sum_i x_i log s(f_i) + (1 - x_i) log(1 - s(f_i))`` with logits ``f`` and the sigmoid ``s``.
 
     For images in [0, 1], binary or not (REC-1).
 
     Args:
         image_shape: (channels, height, width).
+        blur: adds the overlap term of REC Eq. 11 with this blur (REC-4).
+        blur_radius: the window has 2 radius + 1 pixels a side.
+        blur_weight: ``alpha`` of the overlap term; none: the area of the window.
 
-    Reference: FAC appendix A, SBD appendix A.
+    Reference: FAC appendix A, SBD appendix A; REC Eq. 11.
 
     Example:
         >>> import torch
@@ -33,22 +105,31 @@ class Bernoulli(nn.Module):
         tensor([-2.7726])
     """
 
-    def __init__(self, image_shape: tuple[int, int, int]) -> None:
-        super().__init__()
-        self.image_shape = self.output_shape = image_shape
+    def __init__(
+        self,
+        image_shape: tuple[int, int, int],
+        *,
+        blur: Blur = "none",
+        blur_radius: int = 31,
+        blur_weight: float | None = None,
+    ) -> None:
+        super().__init__(image_shape, blur, blur_radius, blur_weight)
 
-    def forward(self, features: Tensor) -> "BernoulliImages":
+    def family(self, features: Tensor) -> "BernoulliImages":
         """The distribution over images that the logits ``(n, *image_shape)`` stand for."""
         return BernoulliImages(features)
 
 
-class Gaussian(nn.Module):
+class Gaussian(Likelihood):
     """``log p(x | z) = -sum_i (x_i - f_i)^2 / (2 v) - (D / 2) log(2 pi v)`` with variance ``v`` (REC-2).
 
     Args:
         image_shape: (channels, height, width).
         variance: ``v``, or where it starts if it is learned. SBD suggests 0.3.
         learned: whether ``v``, one number for all pixels, is trained along.
+        blur: adds the overlap term of REC Eq. 11 with this blur (REC-4).
+        blur_radius: the window has 2 radius + 1 pixels a side.
+        blur_weight: ``alpha`` of the overlap term; none: the area of the window.
 
     Reference: SBD appendix A.
 
@@ -60,24 +141,30 @@ class Gaussian(nn.Module):
     """
 
     def __init__(
-        self, image_shape: tuple[int, int, int], *, variance: float = 0.3, learned: bool = False
+        self,
+        image_shape: tuple[int, int, int],
+        *,
+        variance: float = 0.3,
+        learned: bool = False,
+        blur: Blur = "none",
+        blur_radius: int = 31,
+        blur_weight: float | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(image_shape, blur, blur_radius, blur_weight)
         if variance <= 0:
             raise UnweaveError(f"likelihood.variance must be greater than 0, got {variance}")
-        self.image_shape = self.output_shape = image_shape
         log_variance = torch.tensor(math.log(variance))
         if learned:
             self.log_variance: Tensor = nn.Parameter(log_variance)
         else:
             self.register_buffer("log_variance", log_variance, persistent=False)
 
-    def forward(self, features: Tensor) -> "GaussianImages":
+    def family(self, features: Tensor) -> "GaussianImages":
         """The distribution over images with means ``(n, *image_shape)``."""
         return GaussianImages(features, self.log_variance)
 
 
-class MSE(nn.Module):
+class MSE(Likelihood):
     """``-log p(x | z) = sum_i (x_i - f_i)^2``: squared error as a loss, with no normaliser (REC-3).
 
     It is the Gaussian of variance 1/2 without its constant ``(D / 2) log pi``, so that the number reads as a squared
@@ -85,8 +172,11 @@ class MSE(nn.Module):
 
     Args:
         image_shape: (channels, height, width).
+        blur: adds the overlap term of REC Eq. 11 with this blur (REC-4).
+        blur_radius: the window has 2 radius + 1 pixels a side.
+        blur_weight: ``alpha`` of the overlap term; none: the area of the window.
 
-    Reference: REC section 3 and appendix B.1.
+    Reference: REC section 3, Eq. 11 and appendix B.1.
 
     Example:
         >>> import torch
@@ -95,16 +185,22 @@ class MSE(nn.Module):
         tensor([-5.])
     """
 
-    def __init__(self, image_shape: tuple[int, int, int]) -> None:
-        super().__init__()
-        self.image_shape = self.output_shape = image_shape
+    def __init__(
+        self,
+        image_shape: tuple[int, int, int],
+        *,
+        blur: Blur = "none",
+        blur_radius: int = 31,
+        blur_weight: float | None = None,
+    ) -> None:
+        super().__init__(image_shape, blur, blur_radius, blur_weight)
 
-    def forward(self, features: Tensor) -> "SquaredErrorImages":
+    def family(self, features: Tensor) -> "SquaredErrorImages":
         """The loss around the images ``(n, *image_shape)``."""
         return SquaredErrorImages(features)
 
 
-class _Images(Distribution):
+class _Images(Distribution, ABC):
     """A distribution over images ``(channels, height, width)``, one for each row of the decoder's features."""
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
@@ -117,6 +213,10 @@ class _Images(Distribution):
     def mean(self) -> Tensor:
         """The expected image."""
         return self.features
+
+    @abstractmethod
+    def around(self, mean: Tensor) -> "_Images":
+        """The same family around another mean."""
 
 
 class BernoulliImages(_Images):
@@ -132,6 +232,10 @@ class BernoulliImages(_Images):
     def mean(self) -> Tensor:
         """The probability of each pixel, the sigmoid of the logits."""
         return self.features.sigmoid()
+
+    def around(self, mean: Tensor) -> "BernoulliImages":
+        """Bernoulli pixels of other probabilities; kept a millionth away from 0 and 1, where logits end."""
+        return BernoulliImages(torch.logit(mean, eps=1e-6))
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Minus the cross-entropy of the pixels, summed over the image, ``(n,)``."""
@@ -154,6 +258,10 @@ class GaussianImages(_Images):
     def __init__(self, features: Tensor, log_variance: Tensor) -> None:
         self.log_variance = log_variance
         super().__init__(features)
+
+    def around(self, mean: Tensor) -> "GaussianImages":
+        """Pixels of the same variance around another mean."""
+        return GaussianImages(mean, self.log_variance)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Log-density summed over the image, ``(n,)``."""
@@ -178,6 +286,10 @@ class SquaredErrorImages(_Images):
         tensor([-9.])
     """
 
+    def around(self, mean: Tensor) -> "SquaredErrorImages":
+        """Squared error around another mean."""
+        return SquaredErrorImages(mean)
+
     def log_prob(self, value: Tensor) -> Tensor:
         """Minus the squared error summed over the image, ``(n,)``."""
         return -(value - self.features).square().sum((1, 2, 3))
@@ -186,6 +298,44 @@ class SquaredErrorImages(_Images):
         """The mean plus noise of variance 1/2, the Gaussian that this loss stands for."""
         mean = self.mean.expand(*sample_shape, *self.features.shape)
         return mean + math.sqrt(0.5) * torch.randn_like(mean)
+
+
+class OverlapImages(Distribution):
+    """The overlap loss: ``L(x, x^) + alpha L(blur x, blur x^)`` for the loss ``L = -log p`` of any family (REC-4).
+
+    ``x^`` is the mean image. Mean and samples are those of the family; as a density it is not normalised.
+
+    Reference: REC Eq. 11.
+
+    Example:
+        >>> import torch
+        >>> images = SquaredErrorImages(torch.zeros(1, 1, 2, 1))
+        >>> overlap = OverlapImages(images, lambda x: x.sum(2, keepdim=True), weight=2.0)
+        >>> overlap.log_prob(torch.tensor([1.0, 2.0]).view(1, 1, 2, 1))  # -(1 + 4) - 2 * 3^2
+        tensor([-23.])
+    """
+
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
+
+    def __init__(self, images: _Images, augmentation: Augmentation, weight: float) -> None:
+        self.images = images
+        self.augmentation = augmentation
+        self.weight = weight
+        super().__init__(images.batch_shape, images.event_shape, validate_args=False)
+
+    @property
+    def mean(self) -> Tensor:
+        """The expected image."""
+        return self.images.mean
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Minus the loss of the images, minus ``alpha`` times that of the augmented images, ``(n,)``."""
+        augmented = self.images.around(self.augmentation(self.images.mean))
+        return self.images.log_prob(value) + self.weight * augmented.log_prob(self.augmentation(value))
+
+    def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
+        """Images of the family."""
+        return self.images.sample(sample_shape)
 
 
 LIKELIHOODS: dict[str, type] = {"Bernoulli": Bernoulli, "Gaussian": Gaussian, "MSE": MSE}

@@ -1,6 +1,52 @@
 """Pure mathematics on tensors and distributions, shared by objectives, metrics and plots."""
 
+from unweave.functional.aggregate import (
+    Aggregate,
+    aggregate,
+    dimension_wise_kl,
+    half_log_determinant,
+    inclusive_kl,
+    mixture_weights,
+    mutual_information,
+    total_correlation,
+)
+from unweave.functional.blur import blur, blur_profile
+from unweave.functional.density_ratio import (
+    discriminator_accuracy,
+    discriminator_loss,
+    log_density_ratio,
+    permute_dims,
+)
 from unweave.functional.divergence import kl, kl_per_latent
+from unweave.functional.mmd import gaussian_kernel, inverse_multiquadratic, mmd
+from unweave.functional.moments import code_covariance, covariance, covariance_penalties
+from unweave.functional.penalty import gradient_penalty
 from unweave.functional.units import averaged_to_summed, summed_to_averaged
 
-__all__ = ["averaged_to_summed", "kl", "kl_per_latent", "summed_to_averaged"]
+__all__ = [
+    "Aggregate",
+    "aggregate",
+    "averaged_to_summed",
+    "blur",
+    "blur_profile",
+    "code_covariance",
+    "covariance",
+    "covariance_penalties",
+    "dimension_wise_kl",
+    "discriminator_accuracy",
+    "discriminator_loss",
+    "gaussian_kernel",
+    "gradient_penalty",
+    "half_log_determinant",
+    "inclusive_kl",
+    "inverse_multiquadratic",
+    "kl",
+    "kl_per_latent",
+    "log_density_ratio",
+    "mixture_weights",
+    "mmd",
+    "mutual_information",
+    "permute_dims",
+    "summed_to_averaged",
+    "total_correlation",
+]
