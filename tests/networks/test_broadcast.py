@@ -82,6 +82,12 @@ def test_equals_the_literal_form_with_every_option(options: dict, colours: int) 
     assert_same(SpatialBroadcast(3, (colours, 8, 16), width=6, **options))
 
 
+@pytest.mark.parametrize("width", [1, 2, 4])
+@pytest.mark.parametrize("upscales", [0, 2])
+def test_equals_the_literal_form_when_thin(width: int, upscales: int) -> None:
+    assert_same(SpatialBroadcast(3, (1, 8, 8), width=width, depth=4, upscales=upscales))
+
+
 def test_equals_the_literal_form_of_table_1_at_full_size() -> None:
     assert_same(SpatialBroadcast(10, (3, 64, 64)), n=2)
 

@@ -134,6 +134,15 @@ def test_net_1_gradients() -> None:
         torch.testing.assert_close(mine[name] / scale, parameter.grad / scale, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("decoder", [Deconv, CoordConv])
+@pytest.mark.parametrize("size", [4, 8, 28])
+def test_thin_hidden_layers_train(decoder, size: int) -> None:
+    # Layers with very few channels take another path; what follows them works in place.
+    model = decoder(2, (1, size, size), channels=(3, 1, 2), hidden=())
+    model(torch.ones(2, 2)).sum().backward()
+    assert all(parameter.grad is not None for parameter in model.parameters())
+
+
 def test_coordconv_appends_coordinates_at_every_layer() -> None:
     decoder = CoordConv(3, (3, 32, 32), channels=(4, 5, 6))
     p = dict(decoder.named_parameters())

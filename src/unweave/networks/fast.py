@@ -96,7 +96,7 @@ class _SameConv(torch.autograd.Function):
                 if tap != before and abs(tap - before) < sums.shape[axis]:
                     _add_shifted(sums[before], sums[tap], tap - before, axis)
             sums = sums[before]
-        images = sums.transpose(0, 1).contiguous(memory_format=torch.channels_last)
+        images = sums.transpose(0, 1).clone(memory_format=torch.channels_last)
         return images.add_(bias[:, None, None])
 
     @staticmethod
@@ -174,4 +174,4 @@ def _thin_upconv(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     _add_shifted(rows[:, 1], rows[:, 3], -1, -1)
     _add_shifted(rows[:, 2], rows[:, 0], 1, -1)
     images = rows[:, 1:3].permute(3, 2, 4, 0, 5, 1).reshape(n, outputs, 2 * height, 2 * width)
-    return images.contiguous(memory_format=torch.channels_last).add_(bias[:, None, None])
+    return images.clone(memory_format=torch.channels_last).add_(bias[:, None, None])
