@@ -202,7 +202,13 @@ class GridEmbedding:
 
     ``factors`` (m, 2) and ``codes`` (m, 2) are the arguments of :func:`geometry_score`; ``names`` are those
     of the factors, ``latents`` the numbers of the two latents shown, ``means`` and ``scales`` (m, latents)
-    the codes in all latents.
+    the codes in all latents. :func:`embed_grid` makes one.
+
+    Example:
+        >>> f = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+        >>> grid = GridEmbedding(("x", "y"), f, np.zeros(4, bool), (0, 1), 3 * f, 0 * f + 0.1)
+        >>> round(grid.score().value, 6)
+        1.0
     """
 
     names: tuple[str, str]

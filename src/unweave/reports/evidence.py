@@ -81,7 +81,18 @@ class Evidence:
 
 
 def gather(run: RunLike, label: str = "") -> Evidence:
-    """Reads the run and lets its model reconstruct, sweep and embed."""
+    """Reads the run and lets its model reconstruct, sweep and embed.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.runs import Config, Run
+        >>> config = Config.read(words=["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"])
+        >>> run = Run.create(config, Path(tempfile.mkdtemp()) / "run")
+        >>> run.train().status
+        'finished'
+        >>> gather(run).sweeps.shape
+        (2, 9, 3, 32, 32)
+    """
     dataset, vae = run.dataset(), run.model()
     images = dataset.sample(_SAMPLED, np.random.default_rng(0)).images
     means, scales = (np.asarray(part, dtype=np.float64) for part in vae.codes(images))
@@ -110,7 +121,10 @@ def gather(run: RunLike, label: str = "") -> Evidence:
 
 
 def turned_back_mig(evidence: Evidence) -> float | None:
-    """MIG after turning the two latents of the grid back onto the factors' axes; nothing else is changed."""
+    """MIG after turning the two latents of the grid back onto the factors' axes; nothing else is changed.
+
+    With R of :func:`unweave.metrics.geometry_score`: MIG of z', z'_pair = z_pair R. None without factors or grid.
+    """
     if evidence.grid is None or "geometry" not in evidence.scores:
         return None
     codes = _codes(evidence.run)

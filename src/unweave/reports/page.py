@@ -29,6 +29,16 @@ def write_run_report(run: RunLike, path: str | Path | None = None) -> Path:
     It holds the verdict, the scores with intervals, reconstructions, traversals (still and moving), the latent
     geometry where two factors span a plane, training curves, the KL of each latent, the config, the versions and
     the command that makes the run again. In the run's own folder the pictures are also kept as ``pictures/``.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.runs import Config, Run
+        >>> config = Config.read(words=["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"])
+        >>> run = Run.create(config, Path(tempfile.mkdtemp()) / "run")
+        >>> run.train().status
+        'finished'
+        >>> write_run_report(run).name
+        'report.html'
     """
     evidence = gather(run)
     pictures = _pictures(evidence)
@@ -69,6 +79,16 @@ def write_comparison_report(
         path: the HTML file.
         title: of the page.
         intro: a paragraph at its head (plain text); the findings below it follow from the scores alone.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.runs import Config, Run
+        >>> config = Config.read(words=["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"])
+        >>> run = Run.create(config, Path(tempfile.mkdtemp()) / "run")
+        >>> run.train().status
+        'finished'
+        >>> write_comparison_report({"one": run, "the same": run}, run.folder / "both.html").name
+        'both.html'
     """
     named = dict(runs) if isinstance(runs, Mapping) else dict(zip(labels_of(list(runs)), runs, strict=True))
     if len(named) < 2:

@@ -9,7 +9,12 @@ from unweave.metrics import Score
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a score is called on the page, what it says in one sentence, and the ending of its numbers."""
+    """How a score is called on the page, what it says in one sentence, and the unit of its numbers.
+
+    Example:
+        >>> EXPLANATIONS["nll"].label
+        'NLL'
+    """
 
     label: str
     sentence: str
@@ -60,7 +65,12 @@ _PARTS = {
 
 @dataclass(frozen=True)
 class Row:
-    """One line of a table of scores; ``cells`` holds (value, interval, is best) for each run."""
+    """One line of a table of scores; ``cells`` holds (value, interval, is best) for each run.
+
+    Example:
+        >>> Row("MIG", "gap", (("0.200", "0.100 to 0.300", False),)).minor
+        False
+    """
 
     label: str
     sentence: str
@@ -154,7 +164,12 @@ def shape_of(geometry: Score, names: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class Subject:
-    """A run as the findings see it; ``turned`` is its MIG with the two latents turned back onto the factors."""
+    """A run as the findings see it; ``turned`` is its MIG with the two latents turned back onto the factors.
+
+    Example:
+        >>> Subject("A", {}, steps=100).status
+        'finished'
+    """
 
     label: str
     scores: Mapping[str, Score]
