@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from unweave import plots
+from unweave import atomic, plots
 from unweave.errors import UnweaveError
 from unweave.reports.evidence import Evidence, RunLike, gather, labels_of, settings, turned_back_mig
 from unweave.reports.words import Subject, findings, rows, verdict
@@ -264,9 +264,5 @@ def _render(template: str, **values: Any) -> str:
 
 
 def _write(path: Path, content: bytes) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content)
-    except OSError as error:
-        raise UnweaveError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
+    atomic.write(path, content)
     return path
