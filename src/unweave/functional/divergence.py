@@ -51,8 +51,8 @@ def kl(q: Distribution, p: Distribution, z: Tensor) -> Tensor:
         tensor([1.])
     """
     if _sticks_the_landing(q):
-        assert isinstance(q, Independent)
-        return q.base_dist.held().log_prob(z).sum(-1) - p.log_prob(z)
+        along: Tensor = q.base_dist.held().log_prob(z).sum(-1)  # type: ignore[attr-defined]
+        return along - p.log_prob(z)
     try:
         return kl_divergence(q, p.expand(q.batch_shape))
     except NotImplementedError:

@@ -1,7 +1,39 @@
-"""Priors p(z): modules that return a distribution over codes with exact ``log_prob`` and ``sample``."""
+"""Priors p(z): modules that return a distribution over codes with exact ``log_prob`` and ``sample``.
 
-from unweave.priors.gaussian import StandardNormal
+A prior that takes something from the data has a method ``initialise(draw)``, which training calls once before step 0
+with a function that draws ``n`` images; what it finds belongs to the weights.
+"""
 
-PRIORS: dict[str, type] = {"StandardNormal": StandardNormal}
+from unweave.priors.gaussian import AnisotropicNormal, StandardNormal
+from unweave.priors.mixture import GaussianMixture
+from unweave.priors.nested import ISA, GeneralizedNormal, LpNested
+from unweave.priors.sparse import SparseMixture
+from unweave.priors.student import StudentT
+from unweave.priors.symmetric import ExponentialPower, LpNestedSymmetric
+from unweave.priors.tree import Tree
 
-__all__ = ["PRIORS", "StandardNormal"]
+PRIORS: dict[str, type] = {
+    "StandardNormal": StandardNormal,
+    "AnisotropicNormal": AnisotropicNormal,
+    "StudentT": StudentT,
+    "GaussianMixture": GaussianMixture,
+    "SparseMixture": SparseMixture,
+    "GeneralizedNormal": GeneralizedNormal,
+    "LpNested": LpNested,
+    "ISA": ISA,
+}
+
+__all__ = [
+    "ISA",
+    "PRIORS",
+    "AnisotropicNormal",
+    "ExponentialPower",
+    "GaussianMixture",
+    "GeneralizedNormal",
+    "LpNested",
+    "LpNestedSymmetric",
+    "SparseMixture",
+    "StandardNormal",
+    "StudentT",
+    "Tree",
+]

@@ -47,8 +47,8 @@ class AnisotropicNormal(nn.Module):
 
     From the data: ``scale_j = D softmax(s_1 / sqrt(n), ..., s_D / sqrt(n))_j`` for ``D`` latents, where ``s_j`` are the
     largest singular values of ``n`` centred images, so that ``s_j / sqrt(n)`` is the standard deviation of the data
-    along its ``j``-th principal component, whatever ``n`` is. The softmax and the factor ``D`` keep the mean scale at 1,
-    so beta is not implicitly changed. The paper prints the softmax but neither the ``n`` nor the factor.
+    along its ``j``-th principal component, whatever ``n`` is. The softmax and the factor ``D`` keep the mean scale at
+    1, so beta is not implicitly changed. The paper prints the softmax but neither the ``n`` nor the factor.
 
     Args:
         latents: size of the code.

@@ -1,0 +1,198 @@
+"""Priors of nested norms: generalised Gaussian, Lp-nested symmetric, independent subspaces."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Independent
+
+from unweave.errors import UnweaveError
+from unweave.priors.exponents import Exponents
+from unweave.priors.symmetric import ExponentialPower, LpNestedSymmetric
+from unweave.priors.tree import Tree
+
+
+class GeneralizedNormal(nn.Module):
+    """``p(z) = prod_j c exp(-tau |z_j|^p)``: Laplace at ``p = 1``, Gaussian at ``p = 2``, nearly uniform above (PRI-6).
+
+    The KL of a Gaussian to it has a closed form for every ``p``, through the absolute moments of a Gaussian.
+
+    Args:
+        latents: size of the code.
+        p: exponent, one for all latents or one for each.
+        tau: inverse scale; none: ``1 / p``, so that ``p = 2`` is the standard normal and ``p = 1`` Laplace(0, 1).
+        learned: train the exponent of each latent, within [0.5, 20].
+
+    Reference: ISA Eq. 5.
+
+    Example:
+        >>> import torch
+        >>> GeneralizedNormal(1, p=1.0)().log_prob(torch.ones(1))  # Laplace: -log 2 - 1
+        tensor(-1.6931)
+    """
+
+    def __init__(
+        self,
+        latents: int,
+        *,
+        p: float | tuple[float, ...] = 1.0,
+        tau: float | None = None,
+        learned: bool = False,
+    ) -> None:
+        super().__init__()
+        start = _one_each("prior.p", p, latents, "latent")
+        if tau is not None and tau <= 0:
+            raise UnweaveError(f"prior.tau must be greater than 0, got {tau:g}")
+        self.tau = tau
+        self.exponents = Exponents(start, [learned] * latents)
+
+    def forward(self) -> "Independent[ExponentialPower]":
+        """The distribution, event shape ``(latents,)``."""
+        p: Tensor = self.exponents()
+        tau = 1 / p if self.tau is None else torch.full_like(p, self.tau)
+        return Independent(ExponentialPower(p, tau), 1, validate_args=False)
+
+
+class LpNested(nn.Module):
+    """An Lp-nested symmetric prior of any tree, with the radial law of ISA Eq. 11 (PRI-7).
+
+    Args:
+        latents: size of the code.
+        tree: nested lists; each list is a norm of what it holds, a whole number stands for that many latents, so
+            ``[1,[1,1]]`` (or ``[1,[2]]``) is ISA Eq. 6; none: one norm of all latents.
+        p: exponent, one for all norms or one for each, in the order in which their lists open.
+        s: scale of the radial law; none: the exponent of the root, so that all exponents 2 give the standard normal.
+        learned: train the exponents below the root, within [0.5, 20].
+        learned_root: train the exponent of the root too.
+
+    Reference: ISA Eq. 6-8 and 11, algorithm 1.
+
+    Example:
+        >>> import torch
+        >>> prior = LpNested(5, tree=[[1, 1], [1, 1, 1]], p=(2.1, 1.0, 4.0))
+        >>> prior().sample((7,)).shape
+        torch.Size([7, 5])
+    """
+
+    def __init__(
+        self,
+        latents: int,
+        *,
+        tree: Any = None,
+        p: float | tuple[float, ...] = 2.1,
+        s: float | None = None,
+        learned: bool = False,
+        learned_root: bool = False,
+    ) -> None:
+        super().__init__()
+        self.tree = Tree.parse([latents] if tree is None else tree)
+        if self.tree.leaves != latents:
+            raise UnweaveError(
+                f"prior.tree has {self.tree.leaves} leaves, but there are {latents} latents: "
+                f"set latents={self.tree.leaves} or change the tree"
+            )
+        if s is not None and s <= 0:
+            raise UnweaveError(f"prior.s must be greater than 0, got {s:g}")
+        nodes = len(self.tree.children)
+        self.s = s
+        self.exponents = Exponents(
+            _one_each("prior.p", p, nodes, "norm"), [learned_root, *[learned] * (nodes - 1)]
+        )
+
+    def forward(self) -> LpNestedSymmetric:
+        """The distribution, event shape ``(latents,)``."""
+        return nested(self.tree, self.exponents(), self.s)
+
+
+class ISA(nn.Module):
+    """Independent subspaces ``z_i`` of the code: ``p(z) = prod_i c_i exp(-||z_i||_{p_i}^{p_0} / s)`` (PRI-8, PRI-9).
+
+    The depth-two case of :class:`LpNested`. Latents of different subspaces are independent, those of one are not.
+
+    Args:
+        latents: size of the code.
+        subspaces: how many latents each has; none: fours, the last ones of three where four does not divide the size
+            (so 20 latents are the paper's 5 x 4), and up to five latents in one or two parts of equal size.
+        p0: exponent between subspaces.
+        p: exponent within, one for all subspaces or one for each; none: 2.2, or 2.0 if learned. The paper takes 2.2 for
+            dSprites and 1.9 for 3D faces.
+        s: scale of the radial law; none: ``p0``, so that all exponents 2 give the standard normal.
+        learned: train ``p`` within [0.5, 20] and keep ``p0``.
+
+    Reference: ISA Eq. 9-12, section 4 and appendix A.2.
+
+    Example:
+        >>> ISA(20).subspaces, ISA(10).subspaces
+        ((4, 4, 4, 4, 4), (4, 3, 3))
+        >>> ISA(20, subspaces=(5, 5, 5, 5, 5))  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: prior.subspaces [5, 5, 5, 5, 5] have 25 latents in all, but there are 20: ...
+    """
+
+    def __init__(
+        self,
+        latents: int,
+        *,
+        subspaces: tuple[int, ...] | None = None,
+        p0: float = 2.1,
+        p: float | tuple[float, ...] | None = None,
+        s: float | None = None,
+        learned: bool = False,
+    ) -> None:
+        super().__init__()
+        self.subspaces = layout(latents) if subspaces is None else subspaces
+        if not self.subspaces or min(self.subspaces) < 1:
+            raise UnweaveError(
+                f"prior.subspaces must be whole numbers of at least 1, got {list(self.subspaces)}"
+            )
+        if sum(self.subspaces) != latents:
+            raise UnweaveError(
+                f"prior.subspaces {list(self.subspaces)} have {sum(self.subspaces)} latents in all, but there are "
+                f"{latents}: set latents={sum(self.subspaces)} or change the subspaces"
+            )
+        if s is not None and s <= 0:
+            raise UnweaveError(f"prior.s must be greater than 0, got {s:g}")
+        if not p0 > 0:
+            raise UnweaveError(f"prior.p0 must be greater than 0, got {p0:g}")
+        start = (2.0 if learned else 2.2) if p is None else p
+        within = _one_each("prior.p", start, len(self.subspaces), "subspace")
+        self.tree = Tree.parse([[size] for size in self.subspaces])
+        self.s = s
+        self.exponents = Exponents([p0, *within], [False, *[learned] * len(within)])
+
+    def forward(self) -> LpNestedSymmetric:
+        """The distribution, event shape ``(latents,)``."""
+        return nested(self.tree, self.exponents(), self.s)
+
+
+def nested(tree: Tree, exponents: Tensor, s: float | None) -> LpNestedSymmetric:
+    """The Lp-nested distribution with scale ``s``, or the exponent of the root if none is given.
+
+    Example:
+        >>> import torch
+        >>> nested(Tree.parse([1, 1]), torch.tensor([1.0]), None).log_prob(torch.zeros(2))  # Laplace: -2 log 2
+        tensor(-1.3863)
+    """
+    return LpNestedSymmetric(tree, exponents, exponents[0] if s is None else exponents.new_tensor(s))
+
+
+def layout(latents: int) -> tuple[int, ...]:
+    """Subspace sizes where none are given: as many fours as possible with threes for the rest.
+
+    Example:
+        >>> [layout(n) for n in (1, 2, 3, 4, 5, 6, 7, 25)]
+        [(1,), (1, 1), (2, 1), (2, 2), (3, 2), (3, 3), (4, 3), (4, 4, 4, 4, 3, 3, 3)]
+    """
+    count = 1 if latents == 1 else 2 if latents <= 5 else -(-latents // 4)
+    small, larger = divmod(latents, count)
+    return tuple(small + (i < larger) for i in range(count))
+
+
+def _one_each(name: str, given: float | tuple[float, ...], count: int, what: str) -> list[float]:
+    values = [given] * count if isinstance(given, int | float) else list(given)
+    if len(values) != count:
+        raise UnweaveError(
+            f"{name} must be one number or {count} numbers, one for each {what}, got {len(values)}"
+        )
+    return values
