@@ -83,6 +83,21 @@ def test_every_public_object_has_a_docstring() -> None:
     assert not missing, missing
 
 
+def test_every_public_object_has_an_example_that_runs() -> None:
+    """Interfaces (protocols, abstract classes) and commands have nothing of their own to run."""
+    missing = []
+    for path in modules():
+        for node in ast.parse(path.read_text()).body:
+            if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
+                continue
+            bases = {ast.unparse(base) for base in getattr(node, "bases", [])}
+            if path.name == "cli.py" or bases & {"Protocol", "ABC"}:
+                continue
+            if ">>>" not in (ast.get_docstring(node) or ""):
+                missing.append(f"{path.relative_to(SOURCE)}:{node.name}")
+    assert not missing, missing
+
+
 def _reachable(tree: ast.Module, function: ast.FunctionDef) -> bool:
     """Whether a function stands in a module or in a public class, not inside another function."""
     owners = [

@@ -60,7 +60,11 @@ class Evidence:
 
     ``kl`` and ``scales`` (latents,) are the mean KL and posterior deviation of each latent; ``order`` lists the
     latents shown, largest KL first; ``sweeps`` (shown, steps, C, H, W) are their traversals; ``grid`` is None
-    where no two factors span a plane.
+    where no two factors span a plane. Made by :func:`gather`.
+
+    Example:
+        >>> [field for field in Evidence.__dataclass_fields__ if field.startswith("or")]
+        ['originals', 'order']
     """
 
     run: RunLike
@@ -124,6 +128,18 @@ def turned_back_mig(evidence: Evidence) -> float | None:
     """MIG after turning the two latents of the grid back onto the factors' axes; nothing else is changed.
 
     With R of :func:`unweave.metrics.geometry_score`: MIG of z', z'_pair = z_pair R. None without factors or grid.
+
+    Example:
+        >>> from types import SimpleNamespace as N
+        >>> x, y = np.meshgrid(np.linspace(0, 1, 20), np.linspace(0, 1, 20))
+        >>> factors = np.stack([x.ravel(), y.ravel()], 1)
+        >>> codes = factors @ np.array([[1, 1], [-1, 1]])  # turned by 45 degrees
+        >>> out, scales = np.zeros(400, bool), np.ones((400, 2))
+        >>> grid = GridEmbedding(("x", "y"), factors, out, (0, 1), codes, scales)
+        >>> run = N(codes=lambda: N(means=codes, factors=factors))
+        >>> turned = turned_back_mig(N(run=run, grid=grid, scores={"geometry": grid.score()}))
+        >>> round(mig(codes, factors).value, 2), round(turned, 2)
+        (0.0, 1.0)
     """
     if evidence.grid is None or "geometry" not in evidence.scores:
         return None

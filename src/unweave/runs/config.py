@@ -167,7 +167,12 @@ class Config:
 
 
 def own_data(value: Any) -> Any:
-    """A path where a data set's name is expected stands for the user's own images: a folder or an npz file."""
+    """A path where a data set's name is expected stands for the user's own images: a folder or an npz file.
+
+    Example:
+        >>> own_data("circles"), own_data({"name": "/", "size": 32})
+        ('circles', {'name': 'Folder', 'path': '/', 'size': 32})
+    """
     name = value.get("name") if isinstance(value, Mapping) else value
     if not isinstance(name, str) or not ("/" in name or "." in name):
         return value
