@@ -88,6 +88,23 @@ def kl_per_latent(q: Distribution, p: Distribution, z: Tensor) -> Tensor:
         return difference
 
 
+def kl_parts(q: Distribution, p: Distribution, z: Tensor) -> Tensor:
+    """The KL in as many parts as it has: ``(n, latents)`` if it splits by latent, otherwise the whole as ``(n, 1)``.
+
+    Example:
+        >>> import torch
+        >>> from torch.distributions import Independent, MultivariateNormal, Normal
+        >>> q = Independent(Normal(torch.zeros(3, 2), torch.ones(3, 2)), 1)
+        >>> kl_parts(q, q, q.rsample()).shape
+        torch.Size([3, 2])
+        >>> kl_parts(q, MultivariateNormal(torch.zeros(2), torch.eye(2)), q.rsample()).shape
+        torch.Size([3, 1])
+    """
+    if factorises(q) and factorises(p):
+        return kl_per_latent(q, p, z)
+    return kl(q, p, z).unsqueeze(-1)
+
+
 def factorises(distribution: Distribution) -> bool:
     """Whether the distribution is a product over latents, i.e. an ``Independent`` of one-dimensional ones.
 

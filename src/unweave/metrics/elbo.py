@@ -15,11 +15,13 @@ def elbo_scores(nll: ArrayLike, kl_per_latent: ArrayLike, scales: ArrayLike) -> 
     """ELBO, NLL, KL (nats per image) and the number of latents used, with the 95 % intervals of their means.
 
     NLL = -E_q[log p(x|z)],  KL = sum_j KL_j,  ELBO = -(NLL + KL),  latents used = #{j : scale_j < 0.5}.
-    (The tables of SBD print -ELBO.) ``kl`` carries the mean KL of each latent as ``constants["per_latent"]``.
+    (The tables of SBD print -ELBO.) ``kl`` carries the mean KL of each latent as ``constants["per_latent"]``, if there
+    is such a thing.
 
     Args:
         nll: (n,) negative log-likelihood of each image.
-        kl_per_latent: (n, latents) KL divergence of each posterior to the prior.
+        kl_per_latent: (n, latents) KL divergence of each posterior to the prior, or (n, 1), the whole, for a prior that
+            does not factorise over latents.
         scales: (n, latents) posterior standard deviations.
 
     References:
@@ -35,7 +37,8 @@ def elbo_scores(nll: ArrayLike, kl_per_latent: ArrayLike, scales: ArrayLike) -> 
     """
     kl, sd = check_codes(kl_per_latent, "kl_per_latent"), check_codes(scales, "scales")
     cost = check_codes(np.reshape(np.asarray(nll), (-1, 1)), "nll")[:, 0]
-    if kl.shape != sd.shape:
+    splits = kl.shape == sd.shape
+    if not splits and kl.shape != (len(sd), 1):
         raise UnweaveError(f"kl_per_latent and scales must have one shape, got {kl.shape} and {sd.shape}")
     if len(cost) != len(kl):
         raise UnweaveError(f"nll must have one value per image, got {len(cost)} for {len(kl)} images")
@@ -45,9 +48,10 @@ def elbo_scores(nll: ArrayLike, kl_per_latent: ArrayLike, scales: ArrayLike) -> 
         "per_latent_low": [low for _, low, _ in per_latent],
         "per_latent_high": [high for _, _, high in per_latent],
     }
+    extra = extra if splits else {}
     used = np.sum(sd < USED_SCALE, axis=1).astype(np.float64)
     reference = "Watters et al. 2019 (SBD), appendix G"
-    n, latents = kl.shape
+    n, latents = sd.shape
     total = kl.sum(axis=1)
     return {
         "elbo": Score(

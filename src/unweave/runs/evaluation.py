@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from unweave import atomic
 from unweave.data import Dataset
-from unweave.functional.divergence import kl_per_latent
+from unweave.functional.divergence import kl_parts
 from unweave.metrics import Score, elbo_scores, embed_grid, factor_vae_score, mig
 from unweave.runs.run import Codes, Run
 from unweave.training import machine
@@ -115,7 +115,7 @@ def _encode(vae: VAE, dataset: Dataset, seed: int, step: int, tell: Tell) -> Cod
             z = q.sample()
             means.append(q.mean.cpu().numpy())
             scales.append(q.stddev.cpu().numpy())
-            kl.append(kl_per_latent(q, prior, z).cpu().numpy())
+            kl.append(kl_parts(q, prior, z).cpu().numpy())
             if start < DECODED:
                 nll.append(-vae.decode(z).log_prob(x).cpu().numpy())
     return Codes(

@@ -121,7 +121,9 @@ def train(
         vae.load_state_dict(saved["vae"])
         objective.load_state_dict(saved["objective"])
         optimizer.load_state_dict(saved["optimizer"])
-    elif checkpoints is not None:
+    elif callable(initialise := getattr(vae.prior, "initialise", None)):  # it takes something from the data
+        initialise(lambda n: as_tensor(dataset.sample(n, generator(seed, "prior")).images, device))
+    if saved is None and checkpoints is not None:
         checkpoints.save(
             state(0)
         )  # so that there always is a good state, and an unwritable folder is told at once

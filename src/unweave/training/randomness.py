@@ -9,8 +9,8 @@ from typing import Literal
 import numpy as np
 import torch
 
-Stream = Literal["weights", "data", "noise", "evaluation", "scores"]
-_STREAMS: dict[Stream, int] = {"weights": 0, "data": 1, "noise": 2, "evaluation": 3, "scores": 4}
+Stream = Literal["weights", "data", "noise", "evaluation", "scores", "prior"]
+_STREAMS: dict[Stream, int] = {"weights": 0, "data": 1, "noise": 2, "evaluation": 3, "scores": 4, "prior": 5}
 
 
 def generator(seed: int, stream: Stream, step: int = 0) -> np.random.Generator:
