@@ -36,7 +36,8 @@ class Codes:
     """What the encoder made of a sample of the data set, encoded once and kept for every score.
 
     ``means``, ``scales`` and ``kl`` (to the prior, in nats) are ``(n, latents)``; ``kl`` is ``(n, 1)``, the whole, if
-    the prior does not factorise over latents; ``factors`` is ``(n, factors)`` or ``None``; ``nll`` holds ``-log p(x|z)`` in nats of the first images, at a sample ``z`` of their posterior; ``step``
+    the prior does not factorise over latents; ``factors`` is ``(n, factors)`` or ``None``; ``nll`` holds
+    ``-log p(x|z)`` in nats of the first images, at a sample ``z`` of their posterior; ``step``
     is the one the weights were from.
 
     Example:
