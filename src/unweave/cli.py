@@ -89,8 +89,9 @@ def train(
     Run the same command again to go on with a run that was interrupted. `unweave options` lists all keys.
     """  # noqa: D301
     from unweave.runs.config import Config
-    from unweave.runs.run import Run
+    from unweave.runs.run import Run, follow
     from unweave.training.display import TerminalDisplay
+    from unweave.training.sharing import launched
     from unweave.training.signals import StopOnSignal
 
     prepare_logging(quiet)
@@ -99,16 +100,21 @@ def train(
     if show_config:
         click.echo(config.to_yaml(), nl=False)
         return
-    run = Run.create(config, folder, command=shlex.join(["unweave", *sys.argv[1:]]))
-    say(quiet, f"[bold]{config.label}[/] in {run.folder}")
-    with StopOnSignal() as stop, TerminalDisplay.of({config.decoder.name: config.steps}, quiet) as display:
-        outcome = run.train(
-            device=checked_device(device),
-            threads=threads,
-            checkpoint_seconds=checkpoint_seconds,
-            display=display,
-            stop=stop,
-        )
+    with launched(checked_device(device)) as (share, device), StopOnSignal() as stop:
+        if share.rank:
+            follow(config, share, device=device, threads=threads, stop=stop)
+            return
+        run = Run.create(config, folder, command=shlex.join(["unweave", *sys.argv[1:]]))
+        say(quiet, f"[bold]{config.label}[/] in {run.folder}")
+        with TerminalDisplay.of({config.decoder.name: config.steps}, quiet) as display:
+            outcome = run.train(
+                device=device,
+                threads=threads,
+                checkpoint_seconds=checkpoint_seconds,
+                display=display,
+                stop=stop,
+                share=share,
+            )
     if outcome.status == "interrupted":
         say(
             quiet, f"stopped after step {outcome.step} of {config.steps}; run the same command again to go on"

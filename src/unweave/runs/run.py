@@ -20,10 +20,12 @@ from numpy.typing import NDArray
 from unweave import atomic
 from unweave.data import Dataset
 from unweave.errors import UnweaveError
+from unweave.objectives import Objective
 from unweave.runs.config import Config
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.loop import Display, Outcome, Record, train
 from unweave.training.randomness import seed_torch
+from unweave.training.sharing import ALONE, Share
 from unweave.vae import VAE
 
 logger = logging.getLogger("unweave")
@@ -108,6 +110,7 @@ class Run:
                 "command": command,
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "versions": _versions(),
+                "config": config.to_mapping(),  # as in config.yaml; read by the index, which has thousands to read
             },
         )
         return cls(folder)
@@ -126,7 +129,9 @@ class Run:
 
     @property
     def status(self) -> str:
-        """``new``, ``running``, ``finished``, ``interrupted`` or ``diverged``."""
+        """``new``, ``running``, ``finished``, ``interrupted``, ``diverged`` or ``failed``."""
+        if (self.folder / "model.safetensors").exists():  # perhaps killed before it could say so
+            return "finished"
         status: str = self._status().get("status", "new")
         if status == "running" and not self._locked_elsewhere():
             return "interrupted"
@@ -192,12 +197,16 @@ class Run:
         checkpoint_seconds: float = 30.0,
         display: Display | None = None,
         stop: Callable[[], bool] = lambda: False,
+        share: Share = ALONE,
     ) -> Outcome:
-        """Train to the last step, from the newest checkpoint if there is one; nothing is done twice."""
-        if (self.folder / "model.safetensors").exists():
+        """Train to the last step, from the newest checkpoint if there is one; nothing is done twice.
+
+        With a ``share`` this process trains its part of every batch and keeps the folder; the others :func:`follow`.
+        """
+        if share.first(lambda: (self.folder / "model.safetensors").exists()):
             return Outcome("finished", self.config.steps)
         with self._lock():
-            return self._train(device, threads, checkpoint_seconds, display, stop)
+            return self._train(device, threads, checkpoint_seconds, display, stop, share)
 
     def _train(
         self,
@@ -206,13 +215,11 @@ class Run:
         checkpoint_seconds: float,
         display: Display | None,
         stop: Callable[[], bool],
+        share: Share,
     ) -> Outcome:
         config = self.config
         dataset = self.dataset()
-        with torch.random.fork_rng(devices=[]):
-            seed_torch(config.seed, "weights")
-            vae = config.make_vae(dataset.image_shape).to(device)
-            objective = config.make_objective().to(device)
+        vae, objective = _fresh(config, dataset, device)
         started = time.monotonic()
 
         def tell(status: str, step: int, reason: str | None) -> None:
@@ -248,6 +255,7 @@ class Run:
                     resumed=resumed,
                     display=display,
                     stop=stop,
+                    share=share,
                 )
         except OSError as error:
             raise atomic.explain(error, self.folder) from error
@@ -288,6 +296,46 @@ class Run:
             except BlockingIOError:
                 return True
         return False
+
+
+def follow(
+    config: Config,
+    share: Share,
+    *,
+    device: torch.device | str = "cpu",
+    threads: int = 1,
+    stop: Callable[[], bool] = lambda: False,
+) -> Outcome:
+    """Train one share of every batch of a run whose folder another process keeps (the first: ``Run.train``).
+
+    Example:
+        >>> config = Config.read(words=["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"])
+        >>> follow(config, Share(), device="cpu").step  # alone there is nobody to follow: it just trains
+        1
+    """
+    if share.first(lambda: False):
+        return Outcome("finished", config.steps)
+    dataset = config.make_dataset()
+    vae, objective = _fresh(config, dataset, device)
+    return train(
+        vae,
+        objective,
+        dataset,
+        steps=config.steps,
+        batch_size=config.batch_size,
+        learning_rate=config.learning_rate,
+        seed=config.seed,
+        threads=threads,
+        stop=stop,
+        share=share,
+    )
+
+
+def _fresh(config: Config, dataset: Dataset, device: torch.device | str) -> tuple[VAE, Objective]:
+    """A VAE and its objective with the weights that the config's seed gives them."""
+    with torch.random.fork_rng(devices=[]):
+        seed_torch(config.seed, "weights")
+        return config.make_vae(dataset.image_shape).to(device), config.make_objective().to(device)
 
 
 class _History:

@@ -5,16 +5,23 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast
 
+import numpy as np
 import torch
+from numpy.random import Generator
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 from unweave.data import Dataset
 from unweave.errors import UnweaveError
+from unweave.gan import GAN
 from unweave.objectives import Objective, Progress
+from unweave.pairing import Pairing
 from unweave.training import machine
 from unweave.training.checkpoints import Checkpoints, State
 from unweave.training.randomness import generator, seed_torch
+from unweave.training.sharing import ALONE, Share
 from unweave.vae import VAE, as_tensor
 
 logger = logging.getLogger("unweave")
@@ -48,7 +55,7 @@ class Display(Protocol):
 
 
 def train(
-    vae: VAE,
+    vae: VAE | GAN,
     objective: Objective,
     dataset: Dataset,
     *,
@@ -64,19 +71,23 @@ def train(
     resumed: Callable[[int], None] | None = None,
     display: Display | None = None,
     stop: Callable[[], bool] = lambda: False,
+    share: Share = ALONE,
 ) -> Outcome:
     """Minimise an objective over batches of a data set with Adam; go on from the newest checkpoint if there is one.
 
     Step ``t`` draws its batch and its noise from ``(seed, t)`` alone, so a run that was interrupted, even by
     ``kill -9``, ends with the same weights, bit for bit, as one that was not.
 
+    An objective with a critic has two optimisers: after each step of the model the critic takes its turn(s), and
+    neither's step touches a weight or a gradient of the other. With a pairing, batches are made of pairs.
+
     Args:
-        vae: the model; trained in place, on the device where it is.
+        vae: the model; trained in place, on the device where it is. A GAN is trained with its own ``game()``.
         objective: what to minimise.
         dataset: where the images come from.
         steps: number of updates in all.
-        batch_size: images in a batch.
-        learning_rate: Adam's step size; its betas are (0.9, 0.999).
+        batch_size: images in a batch, or pairs of images.
+        learning_rate: Adam's step size; its betas are the objective's, (0.9, 0.999) for all VAEs.
         seed: of batches and noise.
         threads: CPU threads. One by default: several runs at once then share the cores without a fight.
         checkpoints: where to keep states; none: nothing is kept.
@@ -86,6 +97,7 @@ def train(
         resumed: called once with the step from which training goes on.
         display: shows progress.
         stop: asked after every step; ``True`` ends the run in an orderly way.
+        share: this process's part of every batch, where several train together; only the first keeps states.
 
     Example:
         >>> from unweave import VAE, data, objectives
@@ -98,6 +110,7 @@ def train(
             f"the VAE takes images {vae.image_shape}, {dataset.name} has {dataset.image_shape}"
         )
     objective.check(vae)
+    share.check(batch_size)
     machine.prepare(threads)
     device = vae.device
     vae.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -112,16 +125,21 @@ def train(
             "vae": vae.state_dict(),
             "objective": objective.state_dict(),
             "optimizer": optimizer.state_dict(),
+            "critic_optimizer": critic_optimizer.state_dict() if critic_optimizer else None,
         }
 
     done = 0
-    saved = checkpoints.latest(device) if checkpoints else None
+    saved = share.first(lambda: checkpoints.latest(device) if checkpoints else None)
     if saved is not None:
         done, first_total = saved["step"], saved["first_total"]
         vae.load_state_dict(saved["vae"])
         objective.load_state_dict(saved["objective"])
         optimizer.load_state_dict(saved["optimizer"])
-    elif callable(initialise := getattr(vae.prior, "initialise", None)):  # it takes something from the data
+        if critic_optimizer is not None:
+            critic_optimizer.load_state_dict(saved["critic_optimizer"])
+    elif callable(
+        initialise := getattr(getattr(vae, "prior", None), "initialise", None)
+    ):  # it takes something from the data
         initialise(lambda n: as_tensor(dataset.sample(n, generator(seed, "prior")).images, device))
     if saved is None and checkpoints is not None:
         checkpoints.save(
@@ -135,37 +153,78 @@ def train(
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         for step in range(done, steps):
             seed_torch(seed, "noise", step)
-            images = as_tensor(dataset.sample(batch_size, generator(seed, "data", step)).images, device)
-            loss = objective(vae, images, Progress(step, steps))
+            batch = dataset.sample(batch_size, generator(seed, "data", step)).images
+            images = as_tensor(share.rows(batch), device)
+            with share.noise(len(images)):
+                loss = objective(vae, images, Progress(step, steps))
+            shown = share.average_loss(loss)
 
-            total = loss.total.item()
+            total = shown.total.item()
             first_total = total if first_total is None else first_total
             if not math.isfinite(total) or abs(total) > DIVERGED * (abs(first_total) + 1):
                 return Outcome("diverged", done, f"the loss is {total:.4g} at step {step + 1}")
 
             optimizer.zero_grad(set_to_none=True)
             loss.total.backward()
+            share.average_gradients(vae.parameters())
             optimizer.step()
             done = step + 1
 
             logged = None
             if done % log_every == 0 or done in (1, steps):
-                logged = {"step": done, **loss.logged()}
+                logged = {"step": done, **shown.logged()}
                 if record is not None:
                     record(logged)
             if display is not None:
                 display.show(done, logged)
-            interrupted = stop()
-            overdue = time.monotonic() - last_save >= checkpoint_seconds
-            if checkpoints is not None and (interrupted or overdue or done == steps):
-                if not _finite(vae):
+            overdue = checkpoints is not None and time.monotonic() - last_save >= checkpoint_seconds
+            interrupted, overdue = share.any(stop(), overdue)
+            if interrupted or overdue or done == steps:
+                if not (_finite(vae) and _finite(objective)):
                     return Outcome("diverged", done, f"a weight is not finite after step {done}")
-                checkpoints.save(state(done))
+                if checkpoints is not None:
+                    checkpoints.save(state(done))
                 last_save = time.monotonic()
             if interrupted and done < steps:
                 return Outcome("interrupted", done, "stopped by the user")
     return Outcome("finished", done)
 
 
-def _finite(vae: VAE) -> bool:
-    return all(bool(torch.isfinite(parameter).all()) for parameter in vae.parameters())
+def _step(optimizer: torch.optim.Optimizer, total: Tensor) -> None:
+    optimizer.zero_grad(set_to_none=True)
+    total.backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
+
+
+def _draw(dataset: Dataset, size: int, batches: int, rng: Generator, pairing: Pairing | None) -> NDArray[Any]:
+    """The images of a step: batch after batch, and in a batch of pairs all first images before all second ones."""
+    if pairing is None:
+        return dataset.sample(batches * size, rng).images
+    return np.concatenate(
+        [images for _ in range(batches) for images in _pairs(dataset, size, rng, pairing.k)]
+    )
+
+
+def _pairs(dataset: Dataset, n: int, rng: Generator, k: int | None) -> tuple[NDArray[Any], NDArray[Any]]:
+    space = dataset.factor_space()
+    first, second = space.pairs(n, rng, k)
+    while (out := dataset.held_out(first) | dataset.held_out(second)).any():
+        first[out], second[out] = space.pairs(int(out.sum()), rng, k)
+    return dataset.images(first), dataset.images(second)
+
+
+def _check_pairs(pairing: Pairing, vae: VAE, dataset: Dataset, rng: Generator) -> None:
+    """Refuse, before step 0, data in which pairs that differ in ``k`` factors cannot be found, and odd posteriors."""
+    name = f"pairing {type(pairing).__name__}"
+    if dataset.space is None or dataset.space.count != dataset.count:
+        lack = "has no known factors" if dataset.space is None else "lacks some combinations of its factors"
+        raise UnweaveError(
+            f"{name} needs images of any combination of known factors, but {dataset.name} {lack}: choose a data set "
+            f"with all of them (such as data=dsprites), or pairing=none"
+        )
+    pairing.check(vae.posterior)
+    _pairs(dataset, 1, rng, pairing.k)
+
+
+def _finite(module: nn.Module) -> bool:
+    return all(bool(torch.isfinite(parameter).all()) for parameter in module.parameters())
