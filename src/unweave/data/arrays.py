@@ -1,35 +1,43 @@
-"""The user's own arrays: images, and factors if there are any, from Python or from an npz file."""
+"""The user's own arrays: images, and factors if there are any, from Python or from an npz or HDF5 file."""
 
-import zipfile
-import zlib
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.data.dataset import Batch, Dataset, channels_last, user_path
-from unweave.data.space import Array, FactorSpace, check_index
-from unweave.errors import UnweaveError
+from unweave.data.dataset import user_path
+from unweave.data.pictures import GREY, check_size, fit, pixels_of, resized
+from unweave.data.space import Array, FactorSpace
+from unweave.data.store import IN_MEMORY, Hdf5, Npz, blocks, converted, source_key
+from unweave.data.stored import Stored
+from unweave.errors import UnweaveError, unknown
+
+HDF5 = (".h5", ".hdf5")
+"""Endings of files that are read as HDF5."""
 
 
-class Arrays(Dataset):
-    """Images, with or without factors, from an npz file or from Python arrays (SPEC DAT-10).
+class Arrays(Stored):
+    """Images, with or without factors, from a file or from Python (SPEC DAT-10).
 
-    The file holds ``images``: (n, H, W), (n, H, W, C) or (n, C, H, W) with C = 1 or 3 (if both ends could be
-    the channels, the last axis is); uint8 0..255, bool, or float 0..1. Bool images, and uint8 images that
-    contain nothing but 0 and 1, are binary and become 0 and 255. It may hold ``factors``: (n, K), numbers or
-    strings, or (n,) for one factor; and ``factor_names``: K strings (default factor_0, factor_1 ...). Nothing
-    pickled is ever read.
+    The file is an npz or an HDF5 file (.h5, .hdf5). It holds ``images``: (n, H, W), (n, H, W, C) or (n, C, H, W) with
+    C = 1 or 3 (if both ends could be the channels, the last axis is); uint8 0..255, bool, or float 0..1. Bool
+    images, and uint8 images that contain nothing but 0 and 1, are binary and become 0 and 255. It may hold
+    ``factors``: (n, K), numbers or strings, or (n,) for one factor; and ``factor_names``: K strings (default
+    factor_0, factor_1 ...). Nothing pickled is ever read.
 
     The distinct values of each factor, sorted, become its classes 0, 1 ...; ``values[k]`` keeps the
     originals. The combinations need not form a full grid: :meth:`images` looks a combination up (the first
     row, if several have it) and says so if it is absent; :meth:`sample` and :meth:`evaluation` draw rows.
 
+    Images that take more than 128 MB are not read but mapped: straight from the file if they lie there as they are
+    (``numpy.savez``, HDF5 without chunks), else from a copy that is made once in the cache folder.
+
     Args:
-        path: an npz file.
+        path: an npz or HDF5 file.
+        size: height and width in pixels to which images are resized (bilinear, antialiased); none: as they are.
 
     Example:
         >>> pixels = np.arange(2 * 8 * 8, dtype=np.uint8).reshape(2, 8, 8)
@@ -40,18 +48,21 @@ class Arrays(Dataset):
         True
     """
 
-    description = "your own npz with images and, if known, factors: path"
+    description = "your own npz or HDF5 file with images and, if known, factors: path, size"
 
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, *, size: int | None = None) -> None:
+        if size is not None:
+            check_size(size, "Arrays")
         source = user_path(path)
-        content = _read(source)
-        if "images" not in content:
+        file = _open(source)
+        if "images" not in file.keys:
             raise UnweaveError(
-                f"{source} has no array called 'images' (it has: {', '.join(content) or 'nothing'}): "
+                f"{source} has no array called 'images' (it has: {', '.join(file.keys) or 'nothing'}): "
                 f"save it with numpy.savez(path, images=..., factors=...)"
             )
-        names = content.get("factor_names")
-        self._set(content["images"], content.get("factors"), names, f" in {source}")
+        factors, names = (file.read(key) if key in file.keys else None for key in ("factors", "factor_names"))
+        images = file.array("images", "Arrays")
+        self._set(images, factors, names, f" in {source}", source_key(source, "arrays", size), size)
 
     @classmethod
     def from_arrays(
@@ -64,23 +75,77 @@ class Arrays(Dataset):
             (3, 16, 16)
         """
         self = cls.__new__(cls)
-        self._set(np.asarray(images), factors, names, "")
+        self._set(np.asarray(images), factors, names, "", None, None)
         return self
 
-    def _set(self, images: Array, factors: ArrayLike | None, names: ArrayLike | None, where: str) -> None:
-        self._pixels = _pixels(images, where)
-        n, height, width, channels = self._pixels.shape
-        self.image_shape = (channels, height, width)
-        self.count: int = n
-        self.space = None
+    @classmethod
+    def from_items(
+        cls,
+        items: Iterable[Any],
+        *,
+        image: str = "image",
+        factors: Sequence[str] = (),
+        size: int | None = None,
+        channels: int | None = None,
+    ) -> Self:
+        """The same from any Python sequence, or from a Hugging Face ``datasets`` table.
+
+        Each item is an image (an array as in the npz file, without the first axis, or a Pillow picture) or a mapping
+        that has one; tables hand out mappings. All images are kept in memory.
+
+        Args:
+            items: a sequence, table or other iterable; gone through once.
+            image: key of the image, where items are mappings.
+            factors: keys of the values that are factors, where items are mappings.
+            size: height and width to which every image is cropped and resized; none: they must agree.
+            channels: 1 (grey) or 3 (RGB) to convert Pillow pictures; none: as they are.
+
+        Example:
+            >>> items = [{"image": np.zeros((8, 8)), "label": i % 2} for i in range(4)]
+            >>> own = Arrays.from_items(items, factors=["label"])
+            >>> own.space.names, own.classes.ravel().tolist()
+            (('label',), [0, 1, 0, 1])
+        """
+        pixels: list[Array] = []
+        values: list[list[Any]] = []
+        for i, item in enumerate(items):
+            if isinstance(item, Mapping):
+                missing = [key for key in (image, *factors) if key not in item]
+                if missing:
+                    raise unknown(f"key of item {i}", missing[0], map(str, item))
+                values.append([item[key] for key in factors])
+                item = item[image]
+            elif factors:
+                raise UnweaveError(
+                    f"item {i} has no keys, so that {', '.join(factors)} cannot be its factors"
+                )
+            pixels.append(_item(item, i, size, channels))
+        if not pixels:
+            raise UnweaveError("items are empty: give at least one image")
+        shapes = {array.shape for array in pixels}
+        if len(shapes) > 1:
+            told = ", ".join(map(str, sorted(shapes)[:3]))
+            raise UnweaveError(f"images must have one shape, got {told}: set size=64 to resize all")
+        return cls.from_arrays(np.stack(pixels), np.array(values) if factors else None, factors or None)
+
+    def _set(
+        self,
+        images: Array,
+        factors: ArrayLike | None,
+        names: ArrayLike | None,
+        where: str,
+        key: str | None,
+        size: int | None,
+    ) -> None:
+        pixels, binary = _pixels(images, where, key, size)
         self.values: tuple[Array, ...] = ()
         self.classes: NDArray[np.int64] | None = None
-        self._rows: dict[bytes, int] | None = None
         if factors is None:
             if names is not None:
                 raise UnweaveError(f"factor names{where} need factors: give both, or none")
+            self._store(pixels, binary=binary)
             return
-        columns = _columns(np.asarray(factors), n, where)
+        columns = _columns(np.asarray(factors), len(pixels), where)
         labels = (
             [f"factor_{k}" for k in range(len(columns))]
             if names is None
@@ -89,74 +154,43 @@ class Arrays(Dataset):
         found = [np.unique(column, return_inverse=True) for column in columns]
         self.values = tuple(values for values, _ in found)
         self.classes = np.stack([classes.reshape(-1) for _, classes in found], axis=1).astype(np.int64)
-        self.space = FactorSpace(labels, [len(values) for values in self.values])
+        space = FactorSpace(labels, [len(values) for values in self.values])
+        self._store(pixels, space, self.classes, binary=binary)
 
-    def images(self, factors: ArrayLike) -> NDArray[Any]:
-        """Images (n, C, H, W) of `factors` (n, K) in classes; an error if no row has that combination."""
-        space = self.factor_space()
-        points = space.check(factors)
-        if self._rows is None:
-            classes = () if self.classes is None else self.classes
-            self._rows = {row.tobytes(): i for i, row in reversed(list(enumerate(classes)))}
-        rows = [self._rows.get(point.tobytes(), -1) for point in points]
-        if -1 in rows:
-            missing = zip(space.names, points[rows.index(-1)], self.values, strict=True)
-            text = ", ".join(f"{name} = {values[k]}" for name, k, values in missing)
-            raise UnweaveError(
-                f"no image has {text}: ask for combinations that are in the data (sample, evaluation)"
-            )
-        return self.at(np.array(rows, np.int64))
-
-    def at(self, index: ArrayLike) -> NDArray[Any]:
-        """Images (n, C, H, W) of row numbers (n,)."""
-        return channels_last(self._pixels[check_index(index, self.count)])
-
-    def factors_at(self, index: ArrayLike) -> Array:
-        """Factors (n, K), as classes, of row numbers (n,)."""
-        rows = check_index(index, self.count)
-        return self.factor_space().factors(rows) if self.classes is None else self.classes[rows]
-
-    def sample(self, n: int, rng: Generator) -> Batch:
-        """`n` rows, drawn uniformly with replacement."""
-        index = rng.integers(self.count, size=n)
-        return Batch(
-            channels_last(self._pixels[index]), None if self.classes is None else self.classes[index]
-        )
-
-    def evaluation(self, n: int, rng: Generator, levels: int = 32) -> Array:
-        """Factors (n, K) (as classes) of `n` rows, drawn uniformly; `levels` has no effect."""
-        if self.classes is None:
-            return self.factor_space().sample(n, rng)
-        return self.classes[rng.integers(self.count, size=n)]
+    def _told(self, point: Array) -> str:
+        parts = zip(self.factor_space().names, point, self.values, strict=True)
+        return ", ".join(f"{name} = {values[int(k)]}" for name, k, values in parts)
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _open(path: Path) -> Npz | Hdf5:
     if not path.exists():
         raise UnweaveError(f"{path} does not exist: give the path of an npz file")
     if path.is_dir():
         raise UnweaveError(f"{path} is a folder, not an npz file: use Folder for a folder of images")
-    try:
-        file = np.load(path, allow_pickle=False)
-        if isinstance(file, np.ndarray):
+    if path.suffix.lower() in HDF5:
+        return Hdf5(path)
+    with path.open("rb") as file:
+        if file.read(6) == b"\x93NUMPY":
             raise UnweaveError(f"{path} is a single npy array: save it with numpy.savez(path, images=...)")
-        with file:
-            wanted = {"images", "factors", "factor_names"} & set(file.files)
-            return {key: file[key] if key in wanted else None for key in file.files}
-    except UnweaveError:
-        raise
-    except ValueError as error:
-        problem = (
-            "it holds Python objects: save plain arrays"
-            if "Object arrays" in str(error)
-            else "not an npz file"
-        )
-    except (OSError, EOFError, zipfile.BadZipFile, zlib.error, KeyError) as error:
-        problem = f"{error}"
-    raise UnweaveError(f"cannot read {path} as an npz file ({problem})")
+    return Npz(path)
 
 
-def _pixels(images: Array, where: str) -> Array:
-    """`images` as (n, H, W, C), uint8 or float32."""
+def _item(item: Any, i: int, size: int | None, channels: int | None) -> Array:
+    found = pixels_of(item)
+    if isinstance(found, np.ndarray):
+        if size is None or found.shape[:2] == (size, size):
+            return found
+        import PIL.Image
+
+        if found.dtype != np.uint8 or found.ndim not in (2, 3):
+            raise UnweaveError(f"item {i} must be a uint8 array (H, W) or (H, W, 3) to be resized")
+        found = PIL.Image.fromarray(found[..., 0] if found.ndim == 3 and found.shape[2] == 1 else found)
+    wanted = channels or (1 if found.mode in GREY else 3)
+    return fit(found, size, wanted) if size else np.asarray(found.convert("L" if wanted == 1 else "RGB"))
+
+
+def _pixels(images: Array, where: str, key: str | None, size: int | None) -> tuple[Array, bool]:
+    """`images` as (n, H, W, C), uint8 or float32, and whether they are 0 and 1 that mean 0 and 255."""
     if images.ndim == 3:
         images = images[..., None]
     elif images.ndim == 4 and images.shape[3] not in (1, 3) and images.shape[1] in (1, 3):
@@ -166,22 +200,61 @@ def _pixels(images: Array, where: str) -> Array:
             f"images{where} must have shape (n, H, W), (n, H, W, C) or (n, C, H, W) with 1 or 3 channels "
             f"and at least one image, got {images.shape}"
         )
-    if images.dtype == np.bool_ or (images.dtype == np.uint8 and images.max() <= 1):
-        return np.ascontiguousarray(images).astype(np.uint8) * np.uint8(255)
-    if images.dtype == np.uint8:
-        return np.ascontiguousarray(images)
-    if images.dtype.kind != "f":
+    if images.dtype.kind != "f" and images.dtype not in (np.uint8, np.bool_):
         raise UnweaveError(
             f"images{where} must be uint8 (0 to 255) or float (0 to 1), got {images.dtype}: use astype"
         )
-    low, high = float(images.min()), float(images.max())
-    if np.isnan(low):
-        raise UnweaveError(f"images{where} contain NaN: float images must lie between 0 and 1")
-    if low < 0 or high > 1:
-        raise UnweaveError(
-            f"float images{where} must lie between 0 and 1, got values from {low:g} to {high:g}"
-        )
-    return np.ascontiguousarray(images, np.float32)
+    binary = images.dtype == np.bool_ or (images.dtype == np.uint8 and _all_at_most_one(images))
+    if images.dtype.kind == "f":
+        _check_unit(images, where)
+    if size is not None and images.shape[1:3] != (size, size):
+        if images.dtype != np.uint8:
+            raise UnweaveError(f"images{where} must be uint8 to be resized, got {images.dtype}")
+        shape = (len(images), size, size, images.shape[3])
+        light = 255 if binary else 1
+        return _laid(
+            images, shape, key, lambda part: resized(np.ascontiguousarray(part) * np.uint8(light), size)
+        ), False
+    kind = np.float32 if images.dtype.kind == "f" else np.uint8
+    if images.flags.c_contiguous and images.dtype.itemsize == np.dtype(kind).itemsize:
+        return images.view(kind), binary
+    return _laid(images, images.shape, key, lambda part: part.astype(kind), kind), binary
+
+
+def _laid(
+    images: Array,
+    shape: tuple[int, ...],
+    key: str | None,
+    convert: Callable[[Array], Array],
+    kind: type[np.generic] = np.uint8,
+) -> Array:
+    """The converted images: in memory if they are few or not from a file, else in the cache."""
+
+    def fill(out: Array, tell: Callable[[int], None]) -> None:
+        for part in blocks(shape[0], images[0].nbytes):
+            out[part] = convert(images[part])
+            tell(part.stop)
+
+    if key is None or math.prod(shape) * np.dtype(kind).itemsize <= IN_MEMORY:
+        out = np.empty(shape, kind)
+        fill(out, lambda _: None)
+        return out
+    return converted("Arrays", key, shape, fill, kind)
+
+
+def _all_at_most_one(images: Array) -> bool:
+    return all(images[part].max() <= 1 for part in blocks(len(images), images[0].nbytes))
+
+
+def _check_unit(images: Array, where: str) -> None:
+    for part in blocks(len(images), images[0].nbytes):
+        low, high = float(images[part].min()), float(images[part].max())
+        if np.isnan(low):
+            raise UnweaveError(f"images{where} contain NaN: float images must lie between 0 and 1")
+        if low < 0 or high > 1:
+            raise UnweaveError(
+                f"float images{where} must lie between 0 and 1, got values from {low:g} to {high:g}"
+            )
 
 
 def _columns(factors: Array, n: int, where: str) -> list[Array]:

@@ -1,10 +1,12 @@
 """What every dataset offers: images from factors, from row numbers, and whole batches of training data."""
 
+import hashlib
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -12,6 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.data.space import Array, FactorSpace
 from unweave.errors import UnweaveError
+
+if TYPE_CHECKING:
+    from unweave.data.files import RealFile
+
+_TRIES = 300
+"""Rounds of proposals before a search for pairs gives up."""
+
+_MEASURED = 20_000
+"""Images from which channel constants are computed where they are not published."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +38,22 @@ class Batch:
     factors: Array | None
 
 
+@dataclass(frozen=True)
+class Channels:
+    """Mean and deviation of each channel, on the scale [0, 1], to standardise images by (SPEC DAT-11).
+
+    ``std`` is the mean over images of each image's own deviation (ddof = 1), as in REC table A2.
+
+    Example:
+        >>> Channels((0.5,), (0.25,), "of all images").mean
+        (0.5,)
+    """
+
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
+    source: str
+
+
 class Dataset(ABC):
     """Images with or without known factors; hands out whole batches, never single items.
 
@@ -38,6 +65,8 @@ class Dataset(ABC):
         image_shape: (channels, height, width).
         space: the factors, or None if none are known.
         count: number of images, or None if the factors are continuous.
+        originals: the original files from which the data can be read.
+        stand_in: what to use while they are missing.
 
     Example:
         >>> from unweave.data import XYSquares
@@ -47,6 +76,8 @@ class Dataset(ABC):
     """
 
     description: ClassVar[str]
+    originals: ClassVar[tuple["RealFile", ...]] = ()
+    stand_in: ClassVar[str] = ""
     image_shape: tuple[int, int, int]
     space: FactorSpace | None
     count: int | None
@@ -86,10 +117,97 @@ class Dataset(ABC):
         space = self.factor_space()
         if levels < 2:
             raise UnweaveError(f"levels must be at least 2 values of a continuous factor, got {levels}")
-        points = self._draw_levels(space, n, rng, levels)
-        while (redo := self.held_out(points)).any():
-            points[redo] = self._draw_levels(space, int(redo.sum()), rng, levels)
-        return points
+        return self._accepted(n, rng, lambda m: (self._draw_levels(space, m, rng, levels),))[0]
+
+    def evaluation_rows(self, n: int, rng: Generator) -> NDArray[np.int64]:
+        """Row numbers of at most `n` different images of the training distribution, for sets with a `count`.
+
+        All of them, in order, if there are no more than `n`.
+        """
+        count = self._counted()
+        return np.arange(count) if count <= n else rng.choice(count, n, replace=False)
+
+    def acceptance(self, factors: ArrayLike) -> NDArray[np.float64]:
+        """Probability (n,), up to a constant, with which training takes `factors` (n, K): 0 where held out."""
+        return 1.0 - self.held_out(factors).astype(np.float64)
+
+    def pairs(self, n: int, rng: Generator, k: int | None = None) -> tuple[Batch, Batch]:
+        """`n` pairs of images that differ in exactly `k` factors (weak supervision; REC B.3).
+
+        Pairs are uniform over those that differ in `k` factors, weighted by :meth:`acceptance` of both ends: none
+        is held out. With ``k=None`` each pair proposes its own k uniformly from 1 .. K.
+
+        Example:
+            >>> from unweave.data import XYSquares
+            >>> a, b = XYSquares().pairs(8, np.random.default_rng(0), k=1)
+            >>> set((a.factors != b.factors).sum(axis=1).tolist())
+            {1}
+        """
+        self.factor_space().check_changes(k)
+        found = self._accepted(n, rng, lambda m: self._propose_pairs(m, rng, k))
+        first, second = (Batch(self._images_of(factors, rng), factors) for factors in found)
+        return first, second
+
+    def triplets(
+        self, n: int, rng: Generator, k: tuple[int, int] | None = None
+    ) -> tuple[Batch, Batch, Batch]:
+        """`n` anchors, positives and negatives: the positive differs from the anchor in fewer factors.
+
+        Args:
+            n: number of triplets.
+            rng: source of randomness.
+            k: in how many factors positive and negative differ from the anchor; None: drawn uniformly.
+
+        Example:
+            >>> from unweave.data import XYSquares
+            >>> a, p, n = XYSquares().triplets(8, np.random.default_rng(0))
+            >>> bool(((a.factors != p.factors).sum(1) < (a.factors != n.factors).sum(1)).all())
+            True
+        """
+        space = self.factor_space()
+        found = self._accepted(n, rng, lambda m: space.triplets(m, rng, k))
+        anchor, positive, negative = (Batch(self._images_of(factors, rng), factors) for factors in found)
+        return anchor, positive, negative
+
+    def fingerprint(self) -> str:
+        """A hash of some of the images, by which a run notices that its data have changed."""
+        if self.count is None:
+            images = self.sample(32, np.random.default_rng(0)).images
+        else:
+            images = self.at(np.linspace(0, self.count - 1, 32).astype(np.int64))
+        told = hashlib.sha256(repr((self.count, self.image_shape)).encode())
+        told.update(np.ascontiguousarray(images).data)
+        return told.hexdigest()[:16]
+
+    def channels(self) -> Channels:
+        """Constants to standardise the images by: the published ones where there are some, else measured.
+
+        Measured ones are over all images, or over 20,000 drawn ones if there are more.
+
+        Example:
+            >>> from unweave.data import XYSquares
+            >>> XYSquares().channels().mean
+            (0.015625, 0.015625, 0.015625)
+        """
+        return self.measured_channels()
+
+    def measured_channels(self, limit: int | None = _MEASURED) -> Channels:
+        """Constants measured on the images: on all of them, or on `limit` drawn ones if there are more."""
+        rng = np.random.default_rng(0)
+        total = limit if self.count is None else min(self.count, limit or self.count)
+        if total is None:
+            raise UnweaveError(f"{self.name} has no last image: measure its channels on a limited number")
+        whole = total == self.count
+        mean, std = np.zeros(self.image_shape[0]), np.zeros(self.image_shape[0])
+        for start in range(0, total, 500):
+            n = min(500, total - start)
+            images = self.at(np.arange(start, start + n)) if whole else self.sample(n, rng).images
+            flat = images.reshape(n, self.image_shape[0], -1).astype(np.float32)
+            mean += flat.mean(axis=2, dtype=np.float64).sum(axis=0)
+            std += flat.std(axis=2, ddof=1, dtype=np.float64).sum(axis=0)
+            scale = 255.0 if images.dtype == np.uint8 else 1.0
+        source = "of all images" if whole else f"of {total:,} images"
+        return Channels(tuple((mean / total / scale).tolist()), tuple((std / total / scale).tolist()), source)
 
     def factor_space(self) -> FactorSpace:
         """The factor space, or an error if this dataset has no known factors."""
@@ -98,6 +216,38 @@ class Dataset(ABC):
                 f"{self.name} has no known factors: use a dataset with factors, or an npz that has them"
             )
         return self.space
+
+    def _counted(self) -> int:
+        if self.count is None:
+            raise UnweaveError(f"{self.name} has continuous factors and no rows: ask for evaluation(n, rng)")
+        return self.count
+
+    def _images_of(self, factors: Array, rng: Generator) -> NDArray[Any]:
+        """Images of `factors` as training sees them; `rng` decides what factors do not."""
+        return self.images(factors)
+
+    def _propose_pairs(self, n: int, rng: Generator, k: int | None) -> tuple[Array, Array]:
+        return self.factor_space().pairs(n, rng, k)
+
+    def _accepted(
+        self, n: int, rng: Generator, propose: Callable[[int], tuple[Array, ...]]
+    ) -> tuple[Array, ...]:
+        """`n` of the proposed tuples of points, each taken with the product of its points' acceptances."""
+        kept: list[tuple[Array, ...]] = []
+        have = 0
+        for _ in range(_TRIES):
+            proposed = propose(max(2 * (n - have), 16) if kept else n)
+            taken = np.ones(len(proposed[0]), np.bool_)
+            for points in proposed:
+                chance = self.acceptance(points)
+                taken &= (chance >= 1) | (rng.random(len(chance)) < chance)
+            kept.append(tuple(points[taken] for points in proposed))
+            have += int(taken.sum())
+            if have >= n:
+                return tuple(np.concatenate(points)[:n] for points in zip(*kept, strict=True))
+        raise UnweaveError(
+            f"{self.name} has too few images that differ as asked ({have} found of {n}): ask for another k"
+        )
 
     @staticmethod
     def _draw_levels(space: FactorSpace, n: int, rng: Generator, levels: int) -> Array:

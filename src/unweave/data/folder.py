@@ -1,38 +1,40 @@
 """The user's own folder of image files."""
 
+import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from unweave.data.dataset import Batch, Dataset, channels_last, user_path
-from unweave.data.space import check_index
+from unweave.data.dataset import user_path
+from unweave.data.pictures import COLOUR, GREY, check_size, fit
+from unweave.data.store import IN_MEMORY, converted
+from unweave.data.stored import Stored
 from unweave.errors import UnweaveError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_GREY = {"1", "L", "LA", "La", "I;16", "I;16L", "I;16B", "I;16N"}
-_COLOUR = {"P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"}
 
-
-class Folder(Dataset):
+class Folder(Stored):
     """All image files of a folder and its subfolders, without factors (SPEC DAT-10).
 
     Files (png, jpg, webp, bmp, gif and whatever else Pillow reads) are taken in the order of their paths;
     names that begin with a dot are ignored, any other file that is not an image is an error. Each image is
     turned as its EXIF tag says, laid over black where it is transparent, cropped to its central square and
     resized with an antialiasing bilinear filter; one that already has the right size keeps its pixels. An
-    animation gives its first frame. All images are loaded once, as uint8.
+    animation gives its first frame. All images are read once, as uint8: into memory, or, if they would take more
+    than 128 MB, into a file of the cache folder that is mapped and found again next time.
 
     Args:
         path: the folder.
         size: height and width in pixels.
         channels: 1 (grey) or 3 (RGB) to convert every image; None takes what the files have, if they agree.
+        crop: side of the central square that is cut out before resizing; 0: as large as fits; none: nothing is cut
+            off, a picture that is not square is squeezed.
 
     Example:
         >>> import tempfile, PIL.Image
@@ -43,11 +45,12 @@ class Folder(Dataset):
         (1, (3, 32, 32), [255, 0, 0])
     """
 
-    description = "your own folder of images: path, size, channels"
+    description = "your own folder of images: path, size, channels, crop"
 
-    def __init__(self, path: str | Path, *, size: int = 64, channels: int | None = None) -> None:
-        if not isinstance(size, int) or isinstance(size, bool) or size < 1:
-            raise UnweaveError(f"size of Folder must be a whole number of pixels from 1 up, got {size!r}")
+    def __init__(
+        self, path: str | Path, *, size: int = 64, channels: int | None = None, crop: int | None = 0
+    ) -> None:
+        check_size(size, "Folder")
         if channels not in (None, 1, 3):
             raise UnweaveError(
                 f"channels of Folder must be 1 (grey), 3 (RGB) or None (as the files), got {channels!r}"
@@ -55,20 +58,34 @@ class Folder(Dataset):
         root = user_path(path)
         self.files = tuple(_files(root))
         channels = channels or _channels(self.files)
-        self._pixels = np.empty((len(self.files), size, size, channels), np.uint8)
-        for i, file in enumerate(self.files):
-            self._pixels[i] = _load(file, size, channels)
-        self.image_shape = (channels, size, size)
-        self.space = None
-        self.count: int = len(self.files)
+        self._store(load_files(self.name, self.files, size, channels, crop))
 
-    def at(self, index: ArrayLike) -> NDArray[Any]:
-        """Images (n, C, size, size), uint8, of the files with these numbers (n,)."""
-        return channels_last(self._pixels[check_index(index, self.count)])
 
-    def sample(self, n: int, rng: Generator) -> Batch:
-        """`n` images, drawn uniformly with replacement; no factors."""
-        return Batch(channels_last(self._pixels[rng.integers(self.count, size=n)]), None)
+def load_files(
+    name: str, files: tuple[Path, ...], size: int, channels: int, crop: int | None
+) -> NDArray[np.uint8]:
+    """Pixels (n, size, size, channels) of image files: in memory if they are few, else mapped from the cache.
+
+    Example:
+        >>> load_files("Nothing", (), 64, 3, 0).shape
+        (0, 64, 64, 3)
+    """
+    shape = (len(files), size, size, channels)
+
+    def fill(out: NDArray[Any], tell: Callable[[int], None]) -> None:
+        for i, file in enumerate(files):
+            out[i] = _load(file, size, channels, crop)
+            tell(i + 1)
+
+    if np.prod(shape) <= IN_MEMORY:
+        pixels = np.empty(shape, np.uint8)
+        fill(pixels, lambda _: None)
+        return pixels
+    state = hashlib.sha256(repr((shape, crop)).encode())
+    for file in files:
+        found = file.stat()
+        state.update(f"{file.resolve()} {found.st_size} {found.st_mtime_ns}\n".encode())
+    return converted(name, state.hexdigest()[:16], shape, fill)
 
 
 def _files(root: Path) -> list[Path]:
@@ -95,7 +112,7 @@ def _channels(files: tuple[Path, ...]) -> int:
     kinds: dict[int, Path] = {}
     for file in files:
         with _open(file) as image:
-            kinds.setdefault(1 if image.mode in _GREY else 3, file)
+            kinds.setdefault(1 if image.mode in GREY else 3, file)
     if len(kinds) == 2:
         raise UnweaveError(
             f"{kinds[1]} is grey but {kinds[3]} is in colour: set channels=3 or channels=1 to convert all"
@@ -112,7 +129,7 @@ def _open(file: Path) -> "Image":
         raise UnweaveError(f"{file} is not an image: remove it from the folder or hide it (.name)") from None
     except (OSError, ValueError, SyntaxError, PIL.Image.DecompressionBombError) as error:
         raise UnweaveError(f"{file} cannot be opened as an image ({error})") from None
-    if image.mode not in _GREY | _COLOUR:
+    if image.mode not in GREY | COLOUR:
         image.close()
         raise UnweaveError(
             f"{file} has pixels of kind {image.mode}: expected an image with 8 or 16 bits a channel"
@@ -120,28 +137,14 @@ def _open(file: Path) -> "Image":
     return image
 
 
-def _load(file: Path, size: int, channels: int) -> NDArray[np.uint8]:
+def _load(file: Path, size: int, channels: int, crop: int | None) -> NDArray[np.uint8]:
     """Pixels (size, size, channels) of one file."""
     import PIL.Image
-    import PIL.ImageOps
 
-    mode = "L" if channels == 1 else "RGB"
     with _open(file) as image:
         try:
-            picture = PIL.ImageOps.exif_transpose(image)
-            if picture.mode.startswith("I;16"):
-                # Pillow's own conversion clips 16 bits at 255 instead of scaling them.
-                picture = PIL.Image.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
-            if picture.has_transparency_data:
-                over = picture.convert("RGBA")
-                picture = PIL.Image.alpha_composite(PIL.Image.new("RGBA", over.size, "black"), over)
-            picture = picture.convert(mode)
-            side = min(picture.size)
-            left, top = (picture.width - side) // 2, (picture.height - side) // 2
-            # Not resize(box=...): its filter looks beyond the box.
-            square = picture.crop((left, top, left + side, top + side))
-            if side != size:
-                square = square.resize((size, size), PIL.Image.Resampling.BILINEAR)
-            return np.asarray(square, np.uint8).reshape(size, size, channels)
+            return fit(image, size, channels, crop=crop)
+        except UnweaveError as error:
+            raise UnweaveError(f"{file}: {error}") from None
         except (OSError, ValueError, SyntaxError, EOFError, PIL.Image.DecompressionBombError) as error:
             raise UnweaveError(f"{file} is a broken image ({error}): replace or remove it") from None

@@ -160,12 +160,59 @@ class FactorSpace:
             >>> set((a != b).sum(1).tolist())
             {2}
         """
-        able = [j for j, size in enumerate(self.sizes) if size != 1]
-        if not able or (k is not None and not 1 <= k <= len(able)):
-            raise UnweaveError(f"k must be from 1 to {len(able)}, the number of factors that vary, got {k}")
-        wanted = rng.integers(1, len(able) + 1, n) if k is None else np.full(n, k)
+        able = self.check_changes(k)
+        wanted = rng.integers(1, able + 1, n) if k is None else np.full(n, k)
         first = self.sample(n, rng)
-        second = first.copy()
+        return first, self._changed(first, wanted, rng)
+
+    def triplets(
+        self, n: int, rng: Generator, k: tuple[int, int] | None = None
+    ) -> tuple[Array, Array, Array]:
+        """`n` anchors, positives and negatives that differ from the anchor in k[0] < k[1] factors.
+
+        With ``k=None`` each triplet draws its two numbers uniformly among all 1 <= k[0] < k[1] <= K.
+
+        Returns:
+            three (n, K) arrays.
+
+        Example:
+            >>> space = FactorSpace(("x", "y", "z"), (4, 4, 4))
+            >>> a, p, n = space.triplets(100, np.random.default_rng(0), k=(1, 3))
+            >>> set((a != p).sum(1).tolist()), set((a != n).sum(1).tolist())
+            ({1}, {3})
+        """
+        able = self.check_changes(None)
+        if k is None:
+            if able < 2:
+                raise UnweaveError("triplets need two factors that vary, got one")
+            low, high = np.triu_indices(able, 1)
+            drawn = rng.integers(len(low), size=n)
+            near, far = low[drawn] + 1, high[drawn] + 1
+        else:
+            if not 1 <= k[0] < k[1] <= able:
+                raise UnweaveError(
+                    f"k of triplets must be two numbers with 1 <= k[0] < k[1] <= {able}, got {k}"
+                )
+            near, far = np.full(n, k[0]), np.full(n, k[1])
+        anchor = self.sample(n, rng)
+        return anchor, self._changed(anchor, near, rng), self._changed(anchor, far, rng)
+
+    def check_changes(self, k: int | None) -> int:
+        """The number of factors that vary, of which pairs may differ in `k`; an error if they cannot.
+
+        Example:
+            >>> FactorSpace(("color", "x"), (1, 4)).check_changes(None)
+            1
+        """
+        able = sum(size != 1 for size in self.sizes)
+        if not able or (k is not None and not 1 <= k <= able):
+            raise UnweaveError(f"k must be from 1 to {able}, the number of factors that vary, got {k}")
+        return able
+
+    def _changed(self, first: Array, wanted: NDArray[np.int64], rng: Generator) -> Array:
+        """Points that differ from `first` (n, K) in `wanted` (n,) factors, chosen uniformly."""
+        able = [j for j, size in enumerate(self.sizes) if size != 1]
+        n, second = len(first), first.copy()
         rank = rng.random((n, len(able))).argsort(axis=1).argsort(axis=1)
         for place, j in enumerate(able):
             size = self.sizes[j]
@@ -175,7 +222,7 @@ class FactorSpace:
                 other = (first[:, j] + rng.integers(1, size, n)) % size
             chosen = rank[:, place] < wanted
             second[chosen, j] = other[chosen]
-        return first, second
+        return second
 
     def traversal(self, name: str, at: ArrayLike, n: int | None = None) -> Array:
         """The points (m, K) that vary one factor from `at`, a point (K,).

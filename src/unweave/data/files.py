@@ -1,0 +1,134 @@
+"""The original files: where they are looked for, what to say when they are missing, and whether they are right."""
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unweave.data.dataset import user_path
+from unweave.errors import UnweaveError
+
+_BLOCK = 1 << 22
+
+
+@dataclass(frozen=True)
+class RealFile:
+    """One original file: its name, the folder it belongs in, and what is known to recognise it by.
+
+    Args:
+        name: as it is published; a name without a dot is a folder of files.
+        folder: below the data folder.
+        origin: the project that publishes it.
+        size: bytes.
+        sha256: of the whole file, if known.
+        md5: likewise.
+        also: other places, relative to the data folder, where people have it.
+
+    Example:
+        >>> RealFile("3dshapes.h5", "3dshapes", "deepmind/3d-shapes", size=267_573_662).told
+        '3dshapes.h5 (267,573,662 bytes)'
+    """
+
+    name: str
+    folder: str
+    origin: str
+    size: int | None = None
+    sha256: str | None = None
+    md5: str | None = None
+    also: tuple[str, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """The name with all that is known of the content."""
+        known = [f"{self.size:,} bytes"] if self.size else []
+        known += [f"sha256 {self.sha256}"] if self.sha256 else []
+        known += [f"md5 {self.md5}"] if self.md5 else []
+        return f"{self.name} ({', '.join(known)})" if known else self.name
+
+    @property
+    def places(self) -> tuple[Path, ...]:
+        """Where the file is looked for, in this order."""
+        relative = (f"{self.folder}/{self.name}", self.name, *self.also)
+        return tuple(data_folder() / place for place in dict.fromkeys(relative))
+
+    def find(self) -> Path | None:
+        """The file, if it is here.
+
+        Example:
+            >>> RealFile("no-such-file.h5", "nowhere", "nobody").find() is None
+            True
+        """
+        return next((place for place in self.places if place.exists()), None)
+
+    def require(self, dataset: str, stand_in: str) -> Path:
+        """The file, or an error that says which one is missing, where it belongs and what to use meanwhile."""
+        return require([self], dataset, stand_in)
+
+    def wrong(self, path: Path, tell: Callable[[int], None] = lambda _: None) -> str | None:
+        """What is wrong with the file at `path`, or None if it is the published one.
+
+        Args:
+            path: the file.
+            tell: called with the number of bytes read so far.
+
+        Example:
+            >>> import tempfile
+            >>> file = Path(tempfile.mkdtemp()) / "a"
+            >>> _ = file.write_bytes(b"abc")
+            >>> RealFile("a", "", "", size=3, md5="900150983cd24fb0d6963f7d28e17f72").wrong(file) is None
+            True
+            >>> RealFile("a", "", "", size=4).wrong(file)
+            'it has 3 bytes instead of 4'
+        """
+        if path.is_dir():
+            return None
+        size = path.stat().st_size
+        if self.size is not None and size != self.size:
+            return f"it has {size:,} bytes instead of {self.size:,}"
+        kind, expected = ("sha256", self.sha256) if self.sha256 else ("md5", self.md5)
+        if expected is None:
+            return None
+        digest = hashlib.new(kind, usedforsecurity=False)
+        with path.open("rb") as file:
+            while block := file.read(_BLOCK):
+                digest.update(block)
+                tell(file.tell())
+        found = digest.hexdigest()
+        return None if found == expected else f"its {kind} is {found} instead of {expected}"
+
+
+def data_folder() -> Path:
+    """Where original files are looked for: the environment variable UNWEAVE_DATA, else ~/unweave-data.
+
+    Example:
+        >>> data_folder().is_absolute()
+        True
+    """
+    return user_path(os.environ.get("UNWEAVE_DATA") or "~/unweave-data").absolute()
+
+
+def require(files: Sequence[RealFile], dataset: str, stand_in: str) -> Path:
+    """The first of several equally good `files` that is here, or an error about the first one.
+
+    Args:
+        files: forms of the same data, the preferred one first.
+        dataset: who asks.
+        stand_in: what to use meanwhile.
+
+    Example:
+        >>> require([RealFile("a.h5", "a", "some/project", size=10)], "A", "B")  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: A needs the file a.h5 (10 bytes) of some/project in ...
+    """
+    for file in files:
+        if (path := file.find()) is not None:
+            return path
+    wanted = files[0]
+    others = f" (or {', '.join(file.name for file in files[1:])})" if files[1:] else ""
+    raise UnweaveError(
+        f"{dataset} needs the file {wanted.told}{others} of {wanted.origin} in {data_folder() / wanted.folder}: "
+        f"put it there, or set UNWEAVE_DATA to the folder that holds {wanted.folder}/; "
+        f"meanwhile {stand_in} can stand in"
+    )

@@ -1,0 +1,112 @@
+"""Pictures of any size and kind as arrays of one size: orientation, transparency, crop, antialiased resize."""
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unweave.errors import UnweaveError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+GREY = {"1", "L", "LA", "La", "I;16", "I;16L", "I;16B", "I;16N"}
+COLOUR = {"P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"}
+
+Filter = Literal["bilinear", "bicubic", "lanczos"]
+
+
+def fit(
+    picture: "Image",
+    size: int,
+    channels: int,
+    *,
+    crop: int | None = 0,
+    resample: Filter = "bilinear",
+) -> NDArray[np.uint8]:
+    """Pixels (size, size, channels) of a picture.
+
+    It is turned as its EXIF tag says, laid over black where it is transparent, cropped and resized with an
+    antialiasing filter; one that already has the right size keeps its pixels.
+
+    Args:
+        picture: with 8 or 16 bits a channel.
+        size: height and width in pixels.
+        channels: 1 (grey) or 3 (RGB).
+        crop: side of the central square that is cut out first; 0: as large as fits; None: nothing is cut off, a
+            picture that is not square is squeezed.
+        resample: filter of the resize.
+
+    Example:
+        >>> import PIL.Image
+        >>> fit(PIL.Image.new("RGB", (80, 100), "red"), 32, 3)[5, 5].tolist()
+        [255, 0, 0]
+    """
+    import PIL.Image
+    import PIL.ImageOps
+
+    picture = PIL.ImageOps.exif_transpose(picture)
+    if picture.mode.startswith("I;16"):
+        # Pillow's own conversion clips 16 bits at 255 instead of scaling them.
+        picture = PIL.Image.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
+    if picture.has_transparency_data:
+        over = picture.convert("RGBA")
+        picture = PIL.Image.alpha_composite(PIL.Image.new("RGBA", over.size, "black"), over)
+    picture = picture.convert("L" if channels == 1 else "RGB")
+    if crop is not None:
+        side = crop or min(picture.size)
+        if side > min(picture.size):
+            raise UnweaveError(
+                f"cannot crop {side} x {side} pixels from {picture.width} x {picture.height}: crop less"
+            )
+        left, top = (picture.width - side) // 2, (picture.height - side) // 2
+        # Not resize(box=...): its filter looks beyond the box.
+        picture = picture.crop((left, top, left + side, top + side))
+    if picture.size != (size, size):
+        picture = picture.resize((size, size), PIL.Image.Resampling[resample.upper()])
+    return np.asarray(picture, np.uint8).reshape(size, size, channels)
+
+
+def resized(
+    pixels: NDArray[np.uint8], size: int, *, crop: int | None = None, resample: Filter = "bilinear"
+) -> NDArray[np.uint8]:
+    """Images (n, H, W, C), C = 1 or 3, as (n, size, size, C).
+
+    Example:
+        >>> resized(np.full((2, 96, 96, 1), 7, np.uint8), 64).shape
+        (2, 64, 64, 1)
+    """
+    n, height, width, channels = pixels.shape
+    if (height, width) == (size, size):
+        return pixels
+    import PIL.Image
+
+    out = np.empty((n, size, size, channels), np.uint8)
+    for i, image in enumerate(pixels):
+        picture = PIL.Image.fromarray(image[..., 0] if channels == 1 else image)
+        out[i] = fit(picture, size, channels, crop=crop, resample=resample)
+    return out
+
+
+def pixels_of(item: Any) -> "NDArray[Any] | Image":
+    """An image as Python hands it over: a Pillow picture as it is, anything else as an array.
+
+    Example:
+        >>> pixels_of([[0, 255]]).tolist()
+        [[0, 255]]
+    """
+    if hasattr(item, "convert") and hasattr(item, "size"):
+        return item  # type: ignore[no-any-return]
+    return np.asarray(item)
+
+
+def check_size(size: object, of: str) -> int:
+    """`size` if it is a whole number of pixels, else an error.
+
+    Example:
+        >>> check_size(64, "Folder")
+        64
+    """
+    if not isinstance(size, int) or isinstance(size, bool) or size < 1:
+        raise UnweaveError(f"size of {of} must be a whole number of pixels from 1 up, got {size!r}")
+    return size

@@ -1,0 +1,343 @@
+"""Arrays in files: read if small, mapped if they lie there as they are, converted once if they do not."""
+
+import hashlib
+import logging
+import math
+import os
+import shutil
+import time
+import uuid
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unweave.data.cache import cache_folder
+from unweave.errors import UnweaveError
+
+logger = logging.getLogger("unweave")
+
+IN_MEMORY = 1 << 27
+"""Arrays of at most this many bytes are read into memory; larger ones are mapped."""
+
+_BLOCK = 1 << 25
+
+Fill = Callable[[NDArray[Any], Callable[[int], None]], None]
+
+
+def source_key(path: Path, *options: object) -> str:
+    """A short name for the present content of a file or folder and the way it is converted.
+
+    It changes with the path, the size, the time of the last change and the options.
+
+    Example:
+        >>> source_key(Path("."), 64) == source_key(Path("."), 32)
+        False
+    """
+    state = path.stat()
+    told = repr((str(path.resolve()), state.st_size, state.st_mtime_ns, *options))
+    return hashlib.sha256(told.encode()).hexdigest()[:16]
+
+
+def converted(
+    name: str, key: str, shape: tuple[int, ...], fill: Fill, dtype: type[np.generic] = np.uint8
+) -> NDArray[Any]:
+    """The array of `shape` in the cache folder, mapped; made there by `fill` if it is not.
+
+    `fill` gets the array to write into and a function to call with the number of rows done. The file (npy) appears
+    under its name only when it is complete.
+
+    Args:
+        name: of the data, for the file's name and for progress.
+        key: what the content depends on.
+        shape: of the array.
+        fill: writes the rows.
+        dtype: of the array.
+
+    Example:
+        >>> import tempfile, unittest.mock
+        >>> with unittest.mock.patch.dict("os.environ", UNWEAVE_CACHE=tempfile.mkdtemp()):
+        ...     converted("Ones", "a", (2, 2), lambda out, tell: out.fill(1)).tolist()
+        [[1, 1], [1, 1]]
+    """
+    path = cache_folder() / f"{name.lower()}-{key}.npy"
+    try:
+        kept = np.load(path, mmap_mode="r", allow_pickle=False)
+        if kept.shape == shape and kept.dtype == dtype:
+            return np.asarray(kept).view(np.ndarray)
+        logger.warning("cache file %s has shape %s instead of %s: it is made anew", path, kept.shape, shape)
+    except FileNotFoundError:
+        pass
+    except (OSError, ValueError, EOFError) as problem:
+        logger.warning("cache file %s cannot be used (%s): it is made anew", path, problem)
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(path.parent)
+        if shutil.disk_usage(path.parent).free < size + (1 << 20):
+            raise OSError("not enough room")
+        logger.info("%s: converting once, %s MB in %s", name, f"{size / 1e6:,.0f}", path)
+        out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
+        with part.open("r+b") as file:
+            os.posix_fallocate(
+                file.fileno(), 0, part.stat().st_size
+            )  # a full disk is told now, not by a signal
+        fill(out, _progress(name, shape[0]))
+        out.flush()
+        del out
+        part.replace(path)
+    except OSError as problem:
+        part.unlink(missing_ok=True)
+        raise UnweaveError(
+            f"cannot write {size / 1e6:,.0f} MB of {name} to {path} ({problem.strerror or problem}): "
+            f"set UNWEAVE_CACHE to a folder with room"
+        ) from problem
+    except BaseException:
+        part.unlink(missing_ok=True)
+        raise
+    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)).view(np.ndarray)
+
+
+def _sweep(folder: Path) -> None:
+    for left in folder.glob("*.npy.*.part"):  # by a process killed while it wrote
+        if time.time() - left.stat().st_mtime > 6 * 3600:
+            left.unlink(missing_ok=True)
+
+
+def _progress(name: str, rows: int) -> Callable[[int], None]:
+    shown = 0
+
+    def tell(done: int) -> None:
+        nonlocal shown
+        tenth = 10 * done // max(rows, 1)
+        if tenth > shown:
+            shown = tenth
+            logger.info("%s: %d %%", name, 10 * tenth)
+
+    return tell
+
+
+def blocks(rows: int, row_bytes: int, multiple: int = 1) -> Iterator[slice]:
+    """Slices that cover `rows` rows in pieces of about 32 MB, a multiple of `multiple` rows each.
+
+    Example:
+        >>> list(blocks(5, 1 << 24))
+        [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    step = max(1, _BLOCK // max(row_bytes, 1))
+    step = max(multiple, step // multiple * multiple)
+    for start in range(0, rows, step):
+        yield slice(start, min(start + step, rows))
+
+
+class Npz:
+    """The arrays of an npz file, one at a time; what is pickled in it is never touched.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "a.npz"
+        >>> np.savez(path, ones=np.ones(3), words=np.array([{}], dtype=object))
+        >>> file = Npz(path)
+        >>> file.keys, file.read("ones").tolist()
+        (('ones', 'words'), [1.0, 1.0, 1.0])
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with zipfile.ZipFile(path) as archive:
+                names = archive.namelist()
+        except (OSError, zipfile.BadZipFile) as error:
+            problem = "not an npz file" if "not a zip" in str(error) else str(error)
+            raise UnweaveError(f"cannot read {path} as an npz file ({problem})") from None
+        self.keys = tuple(name.removesuffix(".npy") for name in names if name.endswith(".npy"))
+
+    def shape(self, key: str) -> tuple[int, ...]:
+        """The shape of an array, from its header."""
+        return self._header(key)[0]
+
+    def read(self, key: str) -> NDArray[Any]:
+        """The array, in memory."""
+        shape, dtype, fortran = self._header(key)
+        try:
+            with self._open(key) as member:
+                array = np.frombuffer(member.read(math.prod(shape) * dtype.itemsize), dtype)
+                member.read(1)  # at the end the checksum is compared
+        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, ValueError) as error:
+            raise self._unreadable(error) from None
+        if array.size != math.prod(shape):
+            raise self._unreadable(f"{key} ends after {array.size:,} of {math.prod(shape):,} values")
+        return array.reshape(shape, order="F" if fortran else "C")
+
+    def array(self, key: str, name: str) -> NDArray[Any]:
+        """The array: in memory if it is small, mapped if it lies in the file as it is, else converted once.
+
+        Args:
+            key: of the array.
+            name: of the data, for the cache file.
+        """
+        shape, dtype, fortran = self._header(key)
+        size = math.prod(shape) * dtype.itemsize
+        if size <= IN_MEMORY or fortran or not shape:
+            return self.read(key)
+        start = self._start(key)
+        if start is not None:
+            if start + size > self.path.stat().st_size:
+                raise self._unreadable(f"{key} is cut off")
+            return np.memmap(self.path, dtype, mode="r", offset=start, shape=shape).view(np.ndarray)
+
+        def fill(out: NDArray[Any], tell: Callable[[int], None]) -> None:
+            row = size // shape[0]
+            try:
+                with self._open(key) as member:
+                    for part in blocks(shape[0], row):
+                        block = np.frombuffer(member.read(row * (part.stop - part.start)), dtype)
+                        out[part] = block.reshape(-1, *shape[1:])
+                        tell(part.stop)
+                    member.read(1)
+            except (EOFError, zipfile.BadZipFile, zlib.error, ValueError) as error:
+                raise self._unreadable(error) from None
+
+        return converted(name, source_key(self.path, key), shape, fill, dtype.type)
+
+    def _header(self, key: str) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
+        try:
+            with self._open(key, header=False) as member:
+                return _npy_header(member)
+        except UnweaveError as error:
+            raise UnweaveError(f"{key} in {self.path}: {error}") from None
+        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, ValueError, KeyError) as error:
+            raise self._unreadable(error) from None
+
+    def _open(self, key: str, header: bool = True) -> IO[bytes]:
+        archive = zipfile.ZipFile(self.path)
+        member = archive.open(f"{key}.npy")
+        if header:
+            _npy_header(member)
+        return member
+
+    def _start(self, key: str) -> int | None:
+        """Where the array's bytes begin in the file, or None if they are compressed."""
+        with zipfile.ZipFile(self.path) as archive:
+            info = archive.getinfo(f"{key}.npy")
+        if info.compress_type != zipfile.ZIP_STORED:
+            return None
+        with self.path.open("rb") as file:
+            file.seek(info.header_offset + 26)
+            name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
+            file.seek(name + extra, os.SEEK_CUR)
+            _npy_header(file)
+            return file.tell()
+
+    def _unreadable(self, problem: object) -> UnweaveError:
+        return UnweaveError(f"cannot read {self.path} as an npz file ({problem})")
+
+
+def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
+    version = np.lib.format.read_magic(file)
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, fortran, dtype = read(file)
+    if dtype.hasobject:
+        raise UnweaveError("it holds Python objects: save plain arrays")
+    return shape, dtype, fortran
+
+
+class Hdf5:
+    """The arrays of an HDF5 file, one at a time.
+
+    Example:
+        >>> import h5py, tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "a.h5"
+        >>> with h5py.File(path, "w") as file:
+        ...     file["latents/values"] = np.arange(3)
+        >>> Hdf5(path).read("latents/values").tolist()
+        [0, 1, 2]
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            import h5py
+        except ImportError:
+            raise UnweaveError(f"reading {path} needs h5py: install unweave[files]") from None
+        self.path = path
+        self._h5py = h5py
+        found: list[str] = []
+
+        def note(name: str, item: Any) -> None:
+            if isinstance(item, h5py.Dataset):
+                found.append(name)
+
+        with self._opened() as file:
+            file.visititems(note)
+        self.keys = tuple(found)
+
+    def shape(self, key: str) -> tuple[int, ...]:
+        """The shape of an array."""
+        with self._opened() as file:
+            return tuple(self._dataset(file, key).shape)
+
+    def read(self, key: str) -> NDArray[Any]:
+        """The array, in memory; text becomes strings."""
+        with self._opened() as file:
+            dataset = self._dataset(file, key)
+            try:
+                if self._h5py.check_string_dtype(dataset.dtype):
+                    return np.asarray(dataset.asstr()[()], dtype=str)
+                self._check_plain(dataset, key)
+                return np.asarray(dataset[()])
+            except OSError as error:
+                raise self._unreadable(error) from None
+
+    def array(self, key: str, name: str) -> NDArray[Any]:
+        """The array: in memory if it is small, mapped if it lies in the file as it is, else converted once."""
+        with self._opened() as file:
+            dataset = self._dataset(file, key)
+            self._check_plain(dataset, key)
+            shape, dtype = tuple(dataset.shape), dataset.dtype
+            size = math.prod(shape) * dtype.itemsize
+            chunks, start = dataset.chunks, dataset.id.get_offset()
+        if size <= IN_MEMORY:
+            return self.read(key)
+        if chunks is None and start is not None:
+            if start + size > self.path.stat().st_size:
+                raise self._unreadable(f"{key} is cut off")
+            return np.memmap(self.path, dtype, mode="r", offset=start, shape=shape).view(np.ndarray)
+
+        def fill(out: NDArray[Any], tell: Callable[[int], None]) -> None:
+            with self._opened() as opened:
+                rows = self._dataset(opened, key)
+                try:
+                    for part in blocks(shape[0], size // shape[0], chunks[0] if chunks else 1):
+                        out[part] = rows[part]
+                        tell(part.stop)
+                except OSError as error:
+                    raise self._unreadable(error) from None
+
+        return converted(name, source_key(self.path, key), shape, fill, dtype.type)
+
+    def _opened(self) -> Any:
+        try:
+            return self._h5py.File(self.path, "r")
+        except OSError as error:
+            raise self._unreadable(error) from None
+
+    def _dataset(self, file: Any, key: str) -> Any:
+        if key not in file:
+            raise UnweaveError(
+                f"{self.path} has no array {key!r} (it has: {', '.join(self.keys) or 'nothing'})"
+            )
+        return file[key]
+
+    def _check_plain(self, dataset: Any, key: str) -> None:
+        if dataset.dtype.kind not in "biuf":
+            raise UnweaveError(f"{key} in {self.path} holds {dataset.dtype}, not plain numbers")
+
+    def _unreadable(self, problem: object) -> UnweaveError:
+        return UnweaveError(
+            f"cannot read {self.path} as an HDF5 file ({' '.join(str(problem).split())[:160]})"
+        )
