@@ -21,10 +21,12 @@ ALLOWED = {
     "posteriors": GROUND | {"functional"},
     "priors": GROUND | {"functional"},
     "likelihoods": GROUND | {"functional"},
-    "vae": GROUND | {"functional", "networks", "posteriors", "priors", "likelihoods"},
+    "pairing": GROUND | {"functional"},
+    "vae": GROUND | {"functional", "networks", "posteriors", "priors", "likelihoods", "pairing"},
 }
 ALLOWED["objectives"] = ALLOWED["vae"] | {"vae"}
-ALLOWED["training"] = ALLOWED["objectives"] | {"objectives", "data"}
+ALLOWED["gan"] = ALLOWED["objectives"] | {"objectives"}
+ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs"}
 ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots"}

@@ -11,14 +11,31 @@ import math
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from unweave.errors import UnweaveError, plain, unknown
 
 Table = Mapping[str, type]
 
-CONTEXT = {"image_shape", "output_shape", "features", "latents"}
+CONTEXT = {
+    *("image_shape", "output_shape", "features", "latents"),
+    *("encoder", "posterior", "prior", "decoder", "likelihood", "pairing"),
+}
 """Parameters that the program supplies; every other parameter of a part is an option."""
+
+
+class Form(NamedTuple):
+    """A row of the papers' inventory that a part realises, with its equation and the words that choose it.
+
+    Example:
+        >>> Form("OBJ-1", "E_q[-log p(x|z)] + KL(q(z|x) || p(z))", "FAC section 2", "objective=BetaVAE").row
+        'OBJ-1'
+    """
+
+    row: str
+    equation: str
+    reference: str
+    words: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -115,6 +132,18 @@ def build(kind: str, table: Table, choice: Choice, *context: Any) -> Any:
     return lookup(kind, table, choice.name)(*context, **choice.options)
 
 
+def accepted(part: type, **context: Any) -> dict[str, Any]:
+    """Those of the context's values that the constructor of a part asks for.
+
+    Example:
+        >>> class Part:
+        ...     def __init__(self, latents: int, *, depth: int = 3) -> None: ...
+        >>> accepted(Part, latents=10, image_shape=(1, 64, 64))
+        {'latents': 10}
+    """
+    return {name: value for name, value in context.items() if name in inspect.signature(part).parameters}
+
+
 def convert(key: str, value: Any, hint: Any) -> Any:
     """``value`` as the annotated type of the option ``key``, or an error that says what was expected.
 
@@ -128,7 +157,7 @@ def convert(key: str, value: Any, hint: Any) -> Any:
     """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
-        if value is None and type(None) in arguments:
+        if type(None) in arguments and (value is None or str(value).lower() == "none"):
             return None
         for argument in arguments:
             try:

@@ -1,7 +1,7 @@
 """The variational auto-encoder: the one place where its five parts meet."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -11,8 +11,10 @@ from torch.distributions import Distribution
 
 from unweave.choices import Choice, build, choose
 from unweave.errors import UnweaveError
+from unweave.functional.divergence import kl_parts
 from unweave.likelihoods import LIKELIHOODS
 from unweave.networks import DECODERS, ENCODERS
+from unweave.pairing import Pairing
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
 
@@ -34,6 +36,46 @@ class Inferred(NamedTuple):
     p: Distribution
 
 
+class Measured(NamedTuple):
+    """What scores need of a batch: code means and deviations, nats per latent, and ``-log p(x|z)`` where there is one.
+
+    Example:
+        >>> zeros = torch.zeros(2, 3)
+        >>> Measured(zeros, zeros + 1, zeros, None).nll is None
+        True
+    """
+
+    means: Tensor
+    scales: Tensor
+    kl: Tensor
+    nll: Tensor | None
+
+
+class Model(Protocol):
+    """What training, runs, scores and pages need of a model, be it a VAE or a GAN."""
+
+    latents: int
+    image_shape: tuple[int, int, int]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+
+    def measure(self, images: Tensor, *, likelihood: bool = True) -> Measured:
+        """What scores need of a batch of images."""
+
+    def codes(
+        self, images: NDArray[Any], block: int = 256
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Means and standard deviations of the codes of images."""
+
+    def decode_mean(self, codes: NDArray[Any], block: int = 64) -> NDArray[np.float32]:
+        """The images of codes."""
+
+    def reconstruct(self, images: NDArray[Any]) -> NDArray[np.float32]:
+        """The images of the codes of images."""
+
+
 class VAE(nn.Module):
     """Encoder, posterior, prior, decoder and likelihood: ``x -> q(z|x)``, ``z ~ q``, ``z -> p(x|z)``.
 
@@ -43,6 +85,7 @@ class VAE(nn.Module):
         prior: ``() -> p(z)``.
         decoder: codes ``(n, latents)`` to features ``(n, *likelihood.output_shape)``.
         likelihood: features to ``p(x|z)``.
+        pairing: changes the posteriors of a batch of pairs while training; none: images are not paired.
 
     Reference: SBD figure 1, FAC section 2.
 
@@ -61,6 +104,7 @@ class VAE(nn.Module):
         prior: nn.Module,
         decoder: nn.Module,
         likelihood: nn.Module,
+        pairing: Pairing | None = None,
     ) -> None:
         super().__init__()
         self.encoder = encoder
@@ -68,6 +112,7 @@ class VAE(nn.Module):
         self.prior = prior
         self.decoder = decoder
         self.likelihood = likelihood
+        self.pairing = pairing
         self.latents = int(posterior.latents)  # type: ignore[arg-type]
         self.image_shape: tuple[int, int, int] = likelihood.image_shape  # type: ignore[assignment]
 
@@ -82,6 +127,7 @@ class VAE(nn.Module):
         posterior: Part = "DiagonalNormal",
         prior: Part = "StandardNormal",
         likelihood: Part = "Bernoulli",
+        pairing: Pairing | None = None,
     ) -> "VAE":
         """A VAE from the names of its parts, each with its options if any.
 
@@ -93,6 +139,7 @@ class VAE(nn.Module):
             posterior: see ``unweave.posteriors``.
             prior: see ``unweave.priors``.
             likelihood: see ``unweave.likelihoods``.
+            pairing: see ``unweave.pairing``.
 
         Example:
             >>> vae = VAE.assemble((3, 64, 64), 6, decoder={"name": "Deconv", "hidden": (128,)})
@@ -113,6 +160,7 @@ class VAE(nn.Module):
             prior=make("prior", PRIORS, prior, latents),
             decoder=make("decoder", DECODERS, decoder, latents, images.output_shape),
             likelihood=images,
+            pairing=pairing,
         )
 
     @property
@@ -130,11 +178,29 @@ class VAE(nn.Module):
         p: Distribution = self.likelihood(self.decoder(codes))
         return p
 
+    def infer(self, images: Tensor) -> Distribution:
+        """``q(z|x)`` as objectives see it: in training, and with a pairing, that of a batch of pairs."""
+        q = self.encode(images)
+        return q if self.pairing is None or not self.training else self.pairing(q)
+
     def forward(self, images: Tensor) -> Inferred:
         """Posterior, a reparameterised sample of it, and the likelihood at that sample."""
-        q = self.encode(images)
+        q = self.infer(images)
         z = q.rsample()
         return Inferred(q, z, self.decode(z))
+
+    @torch.no_grad()
+    def measure(self, images: Tensor, *, likelihood: bool = True) -> Measured:
+        """Posterior means and deviations, the KL to the prior, and ``-log p(x|z)`` at a sample, if asked for.
+
+        Example:
+            >>> VAE.assemble((1, 32, 32), 3).measure(torch.zeros(5, 1, 32, 32)).nll.shape
+            torch.Size([5])
+        """
+        q = self.encode(images)
+        z = q.sample()
+        nll = -self.decode(z).log_prob(images) if likelihood else None
+        return Measured(q.mean, q.stddev, kl_parts(q, self.prior(), z), nll)
 
     @torch.no_grad()
     def codes(

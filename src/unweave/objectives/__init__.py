@@ -1,8 +1,37 @@
 """Objectives: one final class per equation, each a call ``(vae, images, progress) -> Loss``."""
 
-from unweave.objectives.bound import AnnealedVAE, BetaVAE
-from unweave.objectives.core import Averaged, Loss, Objective, Progress
+from unweave.objectives.adversarial import AAE, FactorVAE
+from unweave.objectives.aggregate import DIPVAE, BetaTCVAE, DecompositionVAE, InformationDropout
+from unweave.objectives.bound import AnnealedVAE, BetaVAE, MaxEntropyVAE
+from unweave.objectives.core import Annealed, Averaged, CriticLoss, Loss, Objective, Progress
 
-OBJECTIVES: dict[str, type] = {"BetaVAE": BetaVAE, "AnnealedVAE": AnnealedVAE}
+OBJECTIVES: dict[str, type[Objective]] = {
+    "BetaVAE": BetaVAE,
+    "AnnealedVAE": AnnealedVAE,
+    "FactorVAE": FactorVAE,
+    "AAE": AAE,
+    "BetaTCVAE": BetaTCVAE,
+    "DIPVAE": DIPVAE,
+    "InformationDropout": InformationDropout,
+    "DecompositionVAE": DecompositionVAE,
+    "MaxEntropyVAE": MaxEntropyVAE,
+}
 
-__all__ = ["OBJECTIVES", "AnnealedVAE", "Averaged", "BetaVAE", "Loss", "Objective", "Progress"]
+__all__ = [
+    "AAE",
+    "DIPVAE",
+    "OBJECTIVES",
+    "Annealed",
+    "AnnealedVAE",
+    "Averaged",
+    "BetaTCVAE",
+    "BetaVAE",
+    "CriticLoss",
+    "DecompositionVAE",
+    "FactorVAE",
+    "InformationDropout",
+    "Loss",
+    "MaxEntropyVAE",
+    "Objective",
+    "Progress",
+]

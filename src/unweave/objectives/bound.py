@@ -1,15 +1,21 @@
-"""Objectives that are the evidence lower bound with another weight on its KL term."""
+"""Objectives that are the evidence lower bound with another weight on its KL term, or on its entropy."""
 
+from typing import ClassVar
+
+import torch
 from torch import Tensor
 
+from unweave.choices import Form
 from unweave.errors import UnweaveError
-from unweave.functional.divergence import factorises, kl, kl_per_latent
-from unweave.objectives.core import Loss, Objective, Progress
+from unweave.functional.aggregate import half_log_determinant
+from unweave.objectives.core import Loss, Objective, Progress, at_least_zero, bound
 from unweave.vae import VAE
 
 
 class BetaVAE(Objective):
     """``L = E_q[-log p(x|z)] + beta * KL(q(z|x) || p(z))``; ``beta = 1`` is the VAE (OBJ-1, OBJ-2).
+
+    With ``prior=ISA`` this is ISA-VAE and ISA-beta-VAE (OBJ-14).
 
     Args:
         beta: weight of the KL term, in the summed convention.
@@ -24,23 +30,38 @@ class BetaVAE(Objective):
         True
     """
 
+    forms: ClassVar[tuple[Form, ...]] = (
+        Form(
+            "OBJ-1",
+            "E_q[-log p(x|z)] + KL(q(z|x) ‖ p(z))",
+            "FAC section 2",
+            "objective=BetaVAE objective.beta=1",
+        ),
+        Form(
+            "OBJ-2",
+            "E_q[-log p(x|z)] + beta KL(q(z|x) ‖ p(z))",
+            "FAC section 2, ISA section 2.1",
+            "objective=BetaVAE objective.beta=4",
+        ),
+    )
+
     def __init__(self, *, beta: float = 1.0) -> None:
         super().__init__()
-        if beta < 0:
-            raise UnweaveError(f"objective.beta must be at least 0, got {beta:g}")
+        at_least_zero(beta=beta)
         self.beta = beta
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """Reconstruction plus ``beta`` times the KL."""
-        reconstruction, rate, terms = bound(vae, images)
-        return Loss(reconstruction + self.beta * rate, reconstruction, terms)
+        _, _, _, reconstruction, kl, terms = bound(vae, images)
+        return Loss(reconstruction + self.beta * progress.hold(kl), reconstruction, terms)
 
 
 class AnnealedVAE(Objective):
     """``L = E_q[-log p(x|z)] + gamma * |KL(q(z|x) || p(z)) - C|``, with ``C`` growing from 0 (OBJ-3).
 
     ``C`` grows linearly to ``capacity`` over ``anneal_steps`` steps and stays there. The KL is the mean over the
-    batch, taken before the absolute value.
+    batch, taken before the absolute value. For a capacity in any other objective see
+    :class:`unweave.objectives.Annealed` (``capacity=...`` on the command line).
 
     Args:
         gamma: strength with which the KL is held at ``C``.
@@ -57,43 +78,94 @@ class AnnealedVAE(Objective):
         True
     """
 
+    forms: ClassVar[tuple[Form, ...]] = (
+        Form(
+            "OBJ-3",
+            "E_q[-log p(x|z)] + gamma abs(KL(q(z|x) ‖ p(z)) - C)",
+            "Burgess et al. 2018 Eq. 8, cited by SBD and FAC",
+            "objective=AnnealedVAE objective.gamma=1000 objective.capacity=25",
+        ),
+    )
+    held: ClassVar[str | None] = None  # it has a capacity of its own
+
     def __init__(
         self, *, gamma: float = 1000.0, capacity: float = 25.0, anneal_steps: int | None = None
     ) -> None:
         super().__init__()
-        for name, value in (("gamma", gamma), ("capacity", capacity), ("anneal_steps", anneal_steps or 0)):
-            if value < 0:
-                raise UnweaveError(f"objective.{name} must be at least 0, got {value:g}")
+        at_least_zero(gamma=gamma, capacity=capacity, anneal_steps=anneal_steps)
         self.gamma = gamma
         self.capacity = capacity
         self.anneal_steps = anneal_steps
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """Reconstruction plus ``gamma`` times the distance of the KL from the present capacity."""
-        reconstruction, rate, terms = bound(vae, images)
+        _, _, _, reconstruction, kl, terms = bound(vae, images)
         length = progress.steps if self.anneal_steps is None else self.anneal_steps
         capacity = self.capacity * progress.ramp(length)
-        terms["capacity"] = rate.new_tensor(capacity)
-        return Loss(reconstruction + self.gamma * (rate - capacity).abs(), reconstruction, terms)
+        terms["capacity"] = kl.new_tensor(capacity)
+        return Loss(reconstruction + self.gamma * (kl - capacity).abs(), reconstruction, terms)
 
 
-def bound(vae: VAE, images: Tensor) -> tuple[Tensor, Tensor, dict[str, Tensor]]:
-    """The two halves of the evidence lower bound, means over the batch, and the terms worth logging.
+class MaxEntropyVAE(Objective):
+    """``L = E_q[-log p(x|z)] + KL(q(z|x) || p(z)) - (beta - 1) * 1/2 log|S(x)|``: beta as reward for entropy (OBJ-13).
 
-    Returns ``E_q[-log p(x|z)]``, ``KL(q(z|x) || p(z))``, and ``{"kl": ..., "kl_per_latent": ...}``.
+    ``S(x)`` is the covariance of the Gaussian posterior. With a Gaussian prior this has the optima of the beta-VAE, up
+    to a scaling of the latent space by ``sqrt(beta)``.
+
+    Args:
+        beta: as in the beta-VAE that this is equivalent to.
+
+    Reference: DEC Eq. 5, corollaries 1 and 2.
 
     Example:
         >>> import torch
-        >>> reconstruction, rate, terms = bound(VAE.assemble((1, 32, 32), 4), torch.rand(2, 1, 32, 32))
-        >>> bool(torch.isclose(terms["kl_per_latent"].sum(), rate))
+        >>> vae = VAE.assemble((1, 32, 32), 4)
+        >>> loss = MaxEntropyVAE(beta=3.0)(vae, torch.rand(2, 1, 32, 32), Progress(0, 1))
+        >>> rest = loss.reconstruction + loss.terms["kl"] - 2 * loss.terms["half_log_determinant"]
+        >>> bool(torch.isclose(loss.total, rest))
         True
     """
-    q, z, p = vae(images)
-    prior = vae.prior()
-    reconstruction = -p.log_prob(images).mean()
-    if factorises(q) and factorises(prior):
-        each = kl_per_latent(q, prior, z).mean(0)
-        rate = each.sum()
-        return reconstruction, rate, {"kl": rate, "kl_per_latent": each}
-    rate = kl(q, prior, z).mean()
-    return reconstruction, rate, {"kl": rate}
+
+    forms: ClassVar[tuple[Form, ...]] = (
+        Form(
+            "OBJ-13",
+            "E_q[-log p(x|z)] + KL(q(z|x) ‖ p(z)) - (beta - 1)/2 log det S(x)",
+            "DEC Eq. 5",
+            "objective=MaxEntropyVAE objective.beta=4",
+        ),
+    )
+
+    def __init__(self, *, beta: float = 4.0) -> None:
+        super().__init__()
+        at_least_zero(beta=beta)
+        self.beta = beta
+
+    def check(self, vae: VAE) -> None:
+        """Needs a Gaussian posterior: ``S`` is its covariance."""
+        super().check(vae)
+        q = posteriors_of(vae)
+        if not isinstance(getattr(q, "base_dist", None), torch.distributions.Normal):
+            raise UnweaveError(
+                f"MaxEntropyVAE is defined for Gaussian posteriors, but {type(vae.posterior).__name__} is not one: "
+                f"choose posterior=DiagonalNormal"
+            )
+
+    def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
+        """The bound less ``beta - 1`` times half the log-determinant of the posterior's covariance."""
+        q, _, _, reconstruction, kl, terms = bound(vae, images)
+        entropy = half_log_determinant(q).mean()
+        terms["half_log_determinant"] = entropy
+        total = reconstruction + progress.hold(kl) - (self.beta - 1) * entropy
+        return Loss(total, reconstruction, terms)
+
+
+def posteriors_of(vae: VAE) -> torch.distributions.Distribution:
+    """Two posteriors of the VAE's family, to ask what family it is.
+
+    Example:
+        >>> posteriors_of(VAE.assemble((1, 32, 32), 4)).batch_shape
+        torch.Size([2])
+    """
+    features = torch.zeros(2, int(vae.posterior.features), device=vae.device)  # type: ignore[arg-type]
+    q: torch.distributions.Distribution = vae.posterior(features)
+    return q

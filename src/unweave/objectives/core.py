@@ -1,17 +1,27 @@
-"""What all objectives share: the call, its result, and the unit in which beta is quoted."""
+"""What all objectives share: the call, its result, and wrappers that change every one of them alike."""
 
+import contextlib
 import math
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from torch import Tensor, nn
+from torch.distributions import Distribution
+from torch.nn import Parameter
 
+from unweave.choices import Form
+from unweave.errors import UnweaveError
+from unweave.functional.divergence import factorises, kl, kl_per_latent
 from unweave.vae import VAE
 
 
 @dataclass(frozen=True)
 class Progress:
     """Where training stands: ``step`` of ``steps``, counted from 0. Schedules depend on nothing else.
+
+    ``capacity`` is the number of nats at which :class:`Annealed` holds the rate at this step, if it does.
 
     Example:
         >>> Progress(step=50, steps=200).ramp(100)
@@ -20,10 +30,21 @@ class Progress:
 
     step: int
     steps: int
+    capacity: float | None = None
 
     def ramp(self, length: int) -> float:
         """A line from 0 at the first step to 1 at step ``length``, and 1 from there on."""
         return min(1.0, self.step / length) if length > 0 else 1.0
+
+    def hold(self, rate: Tensor) -> Tensor:
+        """The rate, or its distance ``|rate - capacity|`` where it is held at a capacity.
+
+        Example:
+            >>> import torch
+            >>> Progress(0, 1).hold(torch.tensor(3.0)), Progress(0, 1, capacity=5.0).hold(torch.tensor(3.0))
+            (tensor(3.), tensor(2.))
+        """
+        return rate if self.capacity is None else (rate - self.capacity).abs()
 
 
 @dataclass(frozen=True)
@@ -32,6 +53,7 @@ class Loss:
 
     All are means over the batch, in nats per image. ``total`` and ``reconstruction`` carry gradients; ``terms`` are
     for people: they are logged by name (``kl``, ``total_correlation``, ...), scalars or one value per latent.
+    ``codes`` are the samples of ``q(z|x)`` that a critic will judge, without gradients.
 
     Example:
         >>> import torch
@@ -40,27 +62,259 @@ class Loss:
     """
 
     total: Tensor
-    reconstruction: Tensor
+    reconstruction: Tensor | None = None
+    terms: dict[str, Tensor] = field(default_factory=dict)
+    codes: Tensor | None = None
+
+    def logged(self) -> dict[str, float | list[float]]:
+        """All numbers as plain floats, for the history."""
+        named = {"total": self.total}
+        if self.reconstruction is not None:
+            named["reconstruction"] = self.reconstruction
+        return {name: value.detach().tolist() for name, value in {**named, **self.terms}.items()}
+
+
+@dataclass(frozen=True)
+class CriticLoss:
+    """What a critic minimises in its turn, and the terms worth logging.
+
+    Example:
+        >>> import torch
+        >>> CriticLoss(torch.tensor(0.5), {"discriminator_accuracy": torch.tensor(0.75)}).logged()
+        {'critic_loss': 0.5, 'discriminator_accuracy': 0.75}
+    """
+
+    total: Tensor
     terms: dict[str, Tensor] = field(default_factory=dict)
 
     def logged(self) -> dict[str, float | list[float]]:
         """All numbers as plain floats, for the history."""
-        named = {"total": self.total, "reconstruction": self.reconstruction, **self.terms}
-        return {name: value.detach().tolist() for name, value in named.items()}
+        return {
+            name: value.detach().tolist() for name, value in {"critic_loss": self.total, **self.terms}.items()
+        }
+
+
+class Source(Protocol):
+    """What an objective may ask of the data set it is trained on."""
+
+    @property
+    def name(self) -> str:
+        """For error messages."""
+
+    @property
+    def count(self) -> int | None:
+        """Number of images; none if there is no end of them."""
+
+    def at(self, index: Any) -> Any:
+        """Images of row numbers."""
 
 
 class Objective(nn.Module, ABC):
-    """An equation to minimise. Holds what the equation itself learns (a critic), if anything."""
+    """An equation to minimise. Holds what the equation itself learns (a critic), if anything.
+
+    An objective with a critic overrides :meth:`critic_parameters` and :meth:`critic_loss`; the training loop gives
+    the critic an optimiser of its own and its turn(s) after each step of the model.
+
+    Attributes:
+        forms: the equations of the papers that this class is.
+        held: the term that :class:`Annealed` holds at a capacity; none: there is no such term.
+        needs_prior: whether the loss depends on the prior, so that a learned one gets gradients.
+        batches: batches of images that one step takes, handed over as one tensor.
+        critic_turns: steps of the critic for each step of the model.
+        critic_learning_rate: step size of the critic's Adam.
+        betas: of the model's Adam.
+        critic_betas: of the critic's Adam.
+    """
+
+    forms: ClassVar[tuple[Form, ...]] = ()
+    held: ClassVar[str | None] = "kl"
+    needs_prior: ClassVar[bool] = True
+    batches: int = 1
+    critic_turns: int = 1
+    critic_learning_rate: float = 1e-4
+    betas: tuple[float, float] = (0.9, 0.999)
+    critic_betas: tuple[float, float] = (0.5, 0.9)
+
+    @property
+    def name(self) -> str:
+        """As it is chosen."""
+        return type(self).__name__
 
     @abstractmethod
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
-        """The loss of a batch of images in [0, 1], ``(n, channels, height, width)``."""
+        """The loss of ``batches`` batches of images in [0, 1], ``(batches * n, channels, height, width)``."""
 
     def check(self, vae: VAE) -> None:
         """Refuse, before step 0, a VAE that this objective cannot be computed for."""
+        if not self.needs_prior and any(p.requires_grad for p in vae.prior.parameters()):
+            raise UnweaveError(
+                f"{self.name} does not train the prior, but {type(vae.prior).__name__} has parameters to learn: choose "
+                f"a prior without (such as prior=StandardNormal), or an objective that has KL(q(z|x) || p(z))"
+            )
+
+    def prepare(self, source: Source, batch: int) -> None:
+        """Learn, before step 0, from what data and in batches of how many images training will be."""
+
+    def critic_parameters(self, vae: VAE) -> list[Parameter]:
+        """What the critic's optimiser changes, and the model's does not; empty if there is no critic."""
+        return []
+
+    def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
+        """What the critic minimises, after the model's step that ``loss`` was of; ``turn`` counts from 0."""
+        raise NotImplementedError
 
 
-class Averaged(Objective):
+class Bound(NamedTuple):
+    """The evidence lower bound of a batch and what it was made from; ``reconstruction`` and ``kl`` are means.
+
+    Example:
+        >>> import torch
+        >>> made = bound(VAE.assemble((1, 32, 32), 4), torch.rand(2, 1, 32, 32))
+        >>> bool(torch.isclose(made.terms["kl_per_latent"].sum(), made.kl))
+        True
+    """
+
+    q: Distribution
+    z: Tensor
+    prior: Distribution
+    reconstruction: Tensor
+    kl: Tensor
+    terms: dict[str, Tensor]
+
+
+def bound(vae: VAE, images: Tensor) -> Bound:
+    """``E_q[-log p(x|z)]`` and ``KL(q(z|x) || p(z))``, means over the batch, with the terms worth logging.
+
+    Example:
+        >>> import torch
+        >>> sorted(bound(VAE.assemble((1, 32, 32), 4), torch.rand(2, 1, 32, 32)).terms)
+        ['kl', 'kl_per_latent']
+    """
+    q, z, p = vae(images)
+    prior = vae.prior()
+    reconstruction = -p.log_prob(images).mean()
+    if factorises(q) and factorises(prior):
+        each = kl_per_latent(q, prior, z).mean(0)
+        rate = each.sum()
+        return Bound(q, z, prior, reconstruction, rate, {"kl": rate, "kl_per_latent": each})
+    rate = kl(q, prior, z).mean()
+    return Bound(q, z, prior, reconstruction, rate, {"kl": rate})
+
+
+@contextlib.contextmanager
+def frozen(critic: nn.Module) -> Iterator[None]:
+    """Inside, the critic passes gradients on but gets none itself: its weights are constants.
+
+    Example:
+        >>> import torch
+        >>> critic, z = nn.Linear(2, 1), torch.ones(1, 2, requires_grad=True)
+        >>> with frozen(critic):
+        ...     value = critic(z).sum()
+        >>> value.backward()
+        >>> z.grad is not None, critic.weight.grad is None
+        (True, True)
+    """
+    wanted = [parameter.requires_grad for parameter in critic.parameters()]
+    critic.requires_grad_(False)
+    try:
+        yield
+    finally:
+        for parameter, want in zip(critic.parameters(), wanted, strict=True):
+            parameter.requires_grad_(want)
+
+
+def at_least_zero(**weights: float | None) -> None:
+    """Refuse the first option that is negative.
+
+    Example:
+        >>> at_least_zero(beta=-1.0)
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: objective.beta must be at least 0, got -1
+    """
+    for name, value in weights.items():
+        if value is not None and value < 0:
+            raise UnweaveError(f"objective.{name} must be at least 0, got {value:g}")
+
+
+class _Wrapper(Objective):
+    """Another objective, changed; what is not overridden is the objective's own."""
+
+    def __init__(self, objective: Objective) -> None:
+        super().__init__()
+        self.objective = objective
+        self.batches = objective.batches
+        self.critic_turns = objective.critic_turns
+        self.critic_learning_rate = objective.critic_learning_rate
+        self.betas = objective.betas
+        self.critic_betas = objective.critic_betas
+
+    @property
+    def name(self) -> str:
+        """That of the objective inside."""
+        return self.objective.name
+
+    def check(self, vae: VAE) -> None:
+        """As the objective inside."""
+        self.objective.check(vae)
+
+    def prepare(self, source: Source, batch: int) -> None:
+        """As the objective inside."""
+        self.objective.prepare(source, batch)
+
+    def critic_parameters(self, vae: VAE) -> list[Parameter]:
+        """Those of the objective inside."""
+        return self.objective.critic_parameters(vae)
+
+    def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
+        """That of the objective inside."""
+        return self.objective.critic_loss(vae, images, loss, turn)
+
+
+class Annealed(_Wrapper):
+    """Any objective with its rate held at a capacity: ``w * KL`` becomes ``w * |KL - C|``, with ``C`` growing from 0.
+
+    ``C`` grows linearly to ``capacity`` over ``steps`` steps and stays there; ``w`` is the weight that the objective
+    gives its KL (``beta``, or 1). The KL is the mean over the batch, taken before the absolute value.
+
+    Args:
+        objective: any objective that has a KL, or a mutual information in its place.
+        capacity: the final ``C``, in nats.
+        steps: steps until ``C`` is reached; none: the whole run.
+
+    Reference: Burgess et al. 2018, "Understanding disentangling in beta-VAE", Eq. 8; cited by SBD and FAC.
+
+    Example:
+        >>> import torch
+        >>> from unweave.objectives import BetaVAE
+        >>> vae = VAE.assemble((1, 32, 32), 4)
+        >>> loss = Annealed(BetaVAE(beta=10.0), capacity=2.0)(vae, torch.rand(2, 1, 32, 32), Progress(5, 10))
+        >>> bool(torch.isclose(loss.total, loss.reconstruction + 10 * (loss.terms["kl"] - 1.0).abs()))
+        True
+    """
+
+    def __init__(self, objective: Objective, *, capacity: float, steps: int | None = None) -> None:
+        super().__init__(objective)
+        if capacity < 0 or (steps or 0) < 0:
+            raise UnweaveError(
+                f"capacity and capacity_steps must be at least 0, got {capacity:g} and {steps}"
+            )
+        if objective.held is None:
+            raise UnweaveError(
+                f"{objective.name} has no KL that a capacity could hold: leave capacity away, or choose an objective "
+                f"with a KL (such as objective=BetaVAE)"
+            )
+        self.capacity = capacity
+        self.steps = steps
+
+    def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
+        """The loss with the rate held at the present capacity, which is logged too."""
+        capacity = self.capacity * progress.ramp(progress.steps if self.steps is None else self.steps)
+        loss: Loss = self.objective(vae, images, replace(progress, capacity=capacity))
+        return replace(loss, terms={**loss.terms, "capacity": loss.total.new_tensor(capacity)})
+
+
+class Averaged(_Wrapper):
     """Another objective in the units of paper REC: means over image elements and over latents.
 
     ``total = reconstruction / D + (total' - reconstruction) / L`` for an image of ``D`` elements and ``L`` latents,
@@ -81,18 +335,9 @@ class Averaged(Objective):
         True
     """
 
-    def __init__(self, objective: Objective) -> None:
-        super().__init__()
-        self.objective = objective
-
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """The averaged loss; the named terms stay in nats per image."""
         loss: Loss = self.objective(vae, images, progress)
+        assert loss.reconstruction is not None
         regularisation = (loss.total - loss.reconstruction) / vae.latents
-        return Loss(
-            loss.reconstruction / math.prod(vae.image_shape) + regularisation, loss.reconstruction, loss.terms
-        )
-
-    def check(self, vae: VAE) -> None:
-        """As the objective inside."""
-        self.objective.check(vae)
+        return replace(loss, total=loss.reconstruction / math.prod(vae.image_shape) + regularisation)

@@ -7,26 +7,38 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from unweave.choices import Choice, Table, build, choose, convert
+from unweave.choices import Choice, Table, accepted, build, choose, convert, lookup
 from unweave.data import DATASETS, Dataset
 from unweave.errors import UnweaveError, unknown
+from unweave.gan import GAN, GANS
 from unweave.likelihoods import LIKELIHOODS
 from unweave.networks import DECODERS, ENCODERS
-from unweave.objectives import OBJECTIVES, Averaged, Objective
+from unweave.objectives import OBJECTIVES, Annealed, Averaged, Objective
+from unweave.pairing import PAIRINGS
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
 from unweave.vae import VAE
 
 SLOTS: dict[str, Table] = {
     "data": DATASETS,
+    "model": {"VAE": VAE, **GANS},
     "encoder": ENCODERS,
     "decoder": DECODERS,
     "posterior": POSTERIORS,
     "prior": PRIORS,
     "likelihood": LIKELIHOODS,
     "objective": OBJECTIVES,
+    "pairing": PAIRINGS,
 }
 """The parts that a config chooses by name, and what there is to choose from."""
+
+VAE_ONLY = (
+    *("encoder", "decoder", "posterior", "prior", "likelihood", "objective", "pairing"),
+    *("averaged", "capacity", "capacity_steps"),
+)
+"""What a GAN has in another form or not at all."""
+
+NONE = Choice("none")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,16 +47,20 @@ class Config:
 
     Args:
         data: the data set.
+        model: the VAE that the parts below make, or a GAN in its place, see ``unweave.gan``.
         encoder: see ``unweave.networks``.
         decoder: see ``unweave.networks``.
         posterior: see ``unweave.posteriors``.
         prior: see ``unweave.priors``.
         likelihood: see ``unweave.likelihoods``.
         objective: see ``unweave.objectives``.
+        pairing: see ``unweave.pairing``.
         averaged: quote the objective's weights in the averaged units of REC appendix B.1.
+        capacity: nats at which the objective's KL is held in the end, see :class:`unweave.objectives.Annealed`.
+        capacity_steps: steps until that capacity is reached; none: the whole run.
         latents: size of the code.
         steps: number of updates.
-        batch_size: images in a batch.
+        batch_size: images in a batch, or pairs of images.
         learning_rate: Adam's step size.
         seed: of weights, batches, noise and scores.
 
@@ -57,13 +73,17 @@ class Config:
     """
 
     data: Choice
+    model: Choice = Choice("VAE")
     encoder: Choice = Choice("Conv")
     decoder: Choice = Choice("Deconv")
     posterior: Choice = Choice("DiagonalNormal")
     prior: Choice = Choice("StandardNormal")
     likelihood: Choice = Choice("Bernoulli")
     objective: Choice = Choice("BetaVAE")
+    pairing: Choice = NONE
     averaged: bool = False
+    capacity: float | None = None
+    capacity_steps: int | None = None
     latents: int = 10
     steps: int = 5000
     batch_size: int = 64
@@ -82,8 +102,11 @@ class Config:
                 f"no data set is named: set data to one of {', '.join(sorted(DATASETS))}, or a path"
             )
         values: dict[str, Any] = {}
+        replaced = _replaced_by_gan(mapping)
         for name, field in fields.items():
-            if name in SLOTS:
+            if name in replaced:
+                values[name] = replaced[name]
+            elif name in SLOTS:
                 chosen = mapping.get(name, field.default)
                 if isinstance(chosen, Mapping) and isinstance(field.default, Choice):
                     chosen = {"name": field.default.name, **chosen}
@@ -107,7 +130,7 @@ class Config:
             >>> Config.read(words=["data=circles", "data.hole=center", "learning_rate=3e-4"]).learning_rate
             0.0003
         """
-        return cls.of(_merge(_read_file(file) if file else {}, _read_words(words)))
+        return cls.of(merge(read_file(file) if file else {}, _read_words(words)))
 
     def to_mapping(self) -> dict[str, Any]:
         """As a config file holds it: plain values, every option filled in."""
@@ -139,17 +162,31 @@ class Config:
             >>> Config.read(words=["data=circles", "seed=3"]).label.rsplit("-", 1)[0]
             'Circles-BetaVAE-Deconv-seed3'
         """
-        return (
-            f"{self.data.name}-{self.objective.name}-{self.decoder.name}-seed{self.seed}-{self.identity[:8]}"
-        )
+        return f"{self.data.name}-{'-'.join(self.method)}-seed{self.seed}-{self.identity[:8]}"
+
+    @property
+    def method(self) -> tuple[str, ...]:
+        """What is trained, in a few names: objective, pairing if any, decoder; or the GAN.
+
+        Example:
+            >>> Config.read(words=["data=circles", "pairing=AdaGVAE"]).method
+            ('BetaVAE', 'AdaGVAE', 'Deconv')
+        """
+        if self.model.name in GANS:
+            return (self.model.name,)
+        paired = () if self.pairing == NONE else (self.pairing.name,)
+        return (self.objective.name, *paired, self.decoder.name)
 
     def make_dataset(self) -> Dataset:
         """The data set of this config."""
         dataset: Dataset = build("data", DATASETS, self.data)
         return dataset
 
-    def make_vae(self, image_shape: tuple[int, int, int]) -> VAE:
-        """A VAE of this config with fresh weights from torch's global generator."""
+    def make_model(self, image_shape: tuple[int, int, int]) -> VAE | GAN:
+        """The model of this config with fresh weights from torch's global generator."""
+        if self.model.name in GANS:
+            gan: GAN = build("model", GANS, self.model, image_shape)
+            return gan
         return VAE.assemble(
             image_shape,
             self.latents,
@@ -158,12 +195,37 @@ class Config:
             posterior=self.posterior,
             prior=self.prior,
             likelihood=self.likelihood,
+            pairing=None if self.pairing == NONE else build("pairing", PAIRINGS, self.pairing),
         )
 
-    def make_objective(self) -> Objective:
-        """The objective of this config."""
-        objective: Objective = build("objective", OBJECTIVES, self.objective)
+    def make_objective(self, model: VAE | GAN) -> Objective:
+        """The objective of this config for a model of it."""
+        if isinstance(model, GAN):
+            return model.game()
+        context = accepted(lookup("objective", OBJECTIVES, self.objective.name), latents=self.latents)
+        objective: Objective = build("objective", OBJECTIVES, self.objective, *context.values())
+        if self.capacity is not None:
+            objective = Annealed(objective, capacity=self.capacity, steps=self.capacity_steps)
         return Averaged(objective) if self.averaged else objective
+
+
+def _replaced_by_gan(mapping: Mapping[str, Any]) -> dict[str, Any]:
+    """With a GAN as model, the values of all that is the VAE's alone; none of it may have been asked for."""
+    asked = mapping.get("model", "VAE")
+    model = choose("model", SLOTS["model"], {"name": "VAE", **asked} if isinstance(asked, Mapping) else asked)
+    if model.name not in GANS:
+        return {}
+    latents = model.options["continuous"] + len(model.options["categorical"])
+    absent = {name: NONE if name in SLOTS else False if name == "averaged" else None for name in VAE_ONLY}
+    replaced = {**absent, "latents": latents}
+    for name, value in replaced.items():
+        plain = value.to_config() if isinstance(value, Choice) else value
+        if name in mapping and mapping[name] not in (plain, "none"):
+            raise UnweaveError(
+                f"model {model.name} takes the place of the VAE's {name}: leave {name} away, or choose model=VAE"
+                + (f" (its codes have {latents} columns by its own options)" if name == "latents" else "")
+            )
+    return replaced
 
 
 def own_data(value: Any) -> Any:
@@ -183,7 +245,16 @@ def own_data(value: Any) -> Any:
     return {"name": "Folder" if path.is_dir() else "Arrays", "path": str(path.resolve()), **others}
 
 
-def _read_file(file: Path) -> dict[str, Any]:
+def read_file(file: Path) -> dict[str, Any]:
+    """What a YAML file holds, as plain values.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "a.yaml"
+        >>> _ = file.write_text("learning_rate: 3e-4")
+        >>> read_file(file)
+        {'learning_rate': 0.0003}
+    """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError
@@ -218,8 +289,13 @@ def _read_words(words: Sequence[str]) -> dict[str, Any]:
     return {str(key): value for key, value in content.items()}
 
 
-def _merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """``above`` over ``below``; a slot that is given another name loses the options it had below."""
+def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """``above`` over ``below``; a slot that is given another name loses the options it had below.
+
+    Example:
+        >>> merge({"objective": {"name": "BetaVAE", "beta": 4}}, {"objective": {"beta": 2}})
+        {'objective': {'name': 'BetaVAE', 'beta': 2}}
+    """
     merged = dict(below)
     for key, value in above.items():
         under = merged.get(key)

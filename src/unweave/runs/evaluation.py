@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from unweave import atomic
 from unweave.data import Dataset
-from unweave.functional.divergence import kl_parts
 from unweave.metrics import Score, elbo_scores, embed_grid, factor_vae_score, mig
 from unweave.runs.run import Codes, Run
 from unweave.training import machine
 from unweave.training.randomness import generator, seed_torch
-from unweave.vae import VAE, as_tensor
+from unweave.vae import Model, as_tensor
 
 logger = logging.getLogger("unweave")
 
@@ -58,7 +57,8 @@ def evaluate(
 ) -> dict[str, Score]:
     """Every score that the run's data set allows, also written to ``scores.json`` in its folder.
 
-    ELBO, NLL, KL (per latent) and latents used always; MIG and the FactorVAE score where factors are known; the
+    ELBO, NLL, KL (per latent) and latents used where the model has a likelihood; MIG and the FactorVAE score where
+    factors are known; the
     geometry score where two of them span a plane.
 
     Example:
@@ -74,7 +74,7 @@ def evaluate(
     dataset, seed = run.dataset(), run.config.seed
     tell("scoring")
     shown = len(codes.nll)
-    scores = elbo_scores(codes.nll, codes.kl[:shown], codes.scales[:shown])
+    scores = elbo_scores(codes.nll, codes.kl[:shown], codes.scales[:shown]) if shown else {}
     if codes.factors is not None and dataset.space is not None:
         varying = [k for k in range(len(dataset.space)) if len(np.unique(codes.factors[:, k])) > 1]
         factors = codes.factors[:, varying]
@@ -90,7 +90,7 @@ def evaluate(
     return scores
 
 
-def _encode(vae: VAE, dataset: Dataset, seed: int, step: int, tell: Tell) -> Codes:
+def _encode(vae: Model, dataset: Dataset, seed: int, step: int, tell: Tell) -> Codes:
     rng = generator(seed, "evaluation")
     factors: NDArray[Any] | None
     images: Callable[[NDArray[Any]], NDArray[Any]]
@@ -107,23 +107,22 @@ def _encode(vae: VAE, dataset: Dataset, seed: int, step: int, tell: Tell) -> Cod
     block = 250
     with torch.no_grad(), torch.random.fork_rng():
         seed_torch(seed, "evaluation")
-        prior = vae.prior()
         for start in range(0, len(chosen), block):
             tell(f"encoding {start} of {len(chosen)} images")
-            x = as_tensor(images(chosen[start : start + block]), vae.device)
-            q = vae.encode(x)
-            z = q.sample()
-            means.append(q.mean.cpu().numpy())
-            scales.append(q.stddev.cpu().numpy())
-            kl.append(kl_parts(q, prior, z).cpu().numpy())
-            if start < DECODED:
-                nll.append(-vae.decode(z).log_prob(x).cpu().numpy())
+            measured = vae.measure(
+                as_tensor(images(chosen[start : start + block]), vae.device), likelihood=start < DECODED
+            )
+            means.append(measured.means.cpu().numpy())
+            scales.append(measured.scales.cpu().numpy())
+            kl.append(measured.kl.cpu().numpy())
+            if measured.nll is not None:
+                nll.append(measured.nll.cpu().numpy())
     return Codes(
         means=np.concatenate(means),
         scales=np.concatenate(scales),
         kl=np.concatenate(kl),
         factors=factors,
-        nll=np.concatenate(nll),
+        nll=np.concatenate(nll) if nll else np.zeros(0),
         step=step,
     )
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from unweave import atomic
 from unweave.data import Dataset
 from unweave.errors import UnweaveError
+from unweave.gan import GAN
 from unweave.objectives import Objective
 from unweave.runs.config import Config
 from unweave.training.checkpoints import Checkpoints
@@ -163,13 +164,13 @@ class Run:
         """The data set of this run."""
         return self.config.make_dataset()
 
-    def model(self, device: torch.device | str = "cpu") -> VAE:
-        """The VAE with the final weights, or with the newest good ones if the run is not finished."""
+    def model(self, device: torch.device | str = "cpu") -> VAE | GAN:
+        """The model with the final weights, or with the newest good ones if the run is not finished."""
         return self.model_and_step(device)[0]
 
-    def model_and_step(self, device: torch.device | str = "cpu") -> tuple[VAE, int]:
-        """The VAE and the step that its weights are from."""
-        vae = self.config.make_vae(self.dataset().image_shape).to(device)
+    def model_and_step(self, device: torch.device | str = "cpu") -> tuple[VAE | GAN, int]:
+        """The model and the step that its weights are from."""
+        vae = self.config.make_model(self.dataset().image_shape).to(device)
         final = self.folder / "model.safetensors"
         if final.exists():
             from safetensors.torch import load_file
@@ -331,11 +332,12 @@ def follow(
     )
 
 
-def _fresh(config: Config, dataset: Dataset, device: torch.device | str) -> tuple[VAE, Objective]:
-    """A VAE and its objective with the weights that the config's seed gives them."""
+def _fresh(config: Config, dataset: Dataset, device: torch.device | str) -> tuple[VAE | GAN, Objective]:
+    """A model and its objective with the weights that the config's seed gives them."""
     with torch.random.fork_rng(devices=[]):
         seed_torch(config.seed, "weights")
-        return config.make_vae(dataset.image_shape).to(device), config.make_objective().to(device)
+        model = config.make_model(dataset.image_shape).to(device)
+        return model, config.make_objective(model).to(device)
 
 
 class _History:

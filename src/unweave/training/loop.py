@@ -109,13 +109,24 @@ def train(
         raise UnweaveError(
             f"the VAE takes images {vae.image_shape}, {dataset.name} has {dataset.image_shape}"
         )
-    objective.check(vae)
+    model = cast(VAE, vae)  # the game of a GAN takes it for what it is
+    pairing: Pairing | None = getattr(model, "pairing", None)
+    if pairing is not None:
+        _check_pairs(pairing, model, dataset, generator(seed, "data"))
+    objective.check(model)
     share.check(batch_size)
+    objective.prepare(dataset, batch_size // share.count * (1 if pairing is None else 2))
     machine.prepare(threads)
     device = vae.device
     vae.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     vae.train()
-    optimizer = machine.adam(vae.parameters(), learning_rate)
+    critic = objective.critic_parameters(model)
+    judging = {id(parameter) for parameter in critic}
+    own = [parameter for parameter in vae.parameters() if id(parameter) not in judging]
+    optimizer = machine.adam(own, learning_rate, objective.betas)
+    critic_optimizer = (
+        machine.adam(critic, objective.critic_learning_rate, objective.critic_betas) if critic else None
+    )
     first_total: float | None = None
 
     def state(step: int) -> State:
@@ -153,10 +164,10 @@ def train(
     with torch.random.fork_rng(devices=[device] if device.type == "cuda" else []):
         for step in range(done, steps):
             seed_torch(seed, "noise", step)
-            batch = dataset.sample(batch_size, generator(seed, "data", step)).images
-            images = as_tensor(share.rows(batch), device)
-            with share.noise(len(images)):
-                loss = objective(vae, images, Progress(step, steps))
+            parts = _draw(dataset, batch_size, objective.batches, generator(seed, "data", step), pairing)
+            images = as_tensor(_joined([share.rows(part) for part in parts]), device)
+            with share.noise(len(images) // objective.batches):
+                loss = objective(model, images, Progress(step, steps))
             shown = share.average_loss(loss)
 
             total = shown.total.item()
@@ -164,15 +175,19 @@ def train(
             if not math.isfinite(total) or abs(total) > DIVERGED * (abs(first_total) + 1):
                 return Outcome("diverged", done, f"the loss is {total:.4g} at step {step + 1}")
 
-            optimizer.zero_grad(set_to_none=True)
-            loss.total.backward()
-            share.average_gradients(vae.parameters())
-            optimizer.step()
+            _step(optimizer, loss.total, own, share)
+            judged = None
+            if critic_optimizer is not None:
+                for turn in range(objective.critic_turns):
+                    judged = objective.critic_loss(model, images, loss, turn)
+                    _step(critic_optimizer, judged.total, critic, share)
+                if judged is not None and not math.isfinite(judged.total.item()):
+                    return Outcome("diverged", done, f"the critic's loss is not finite at step {step + 1}")
             done = step + 1
 
             logged = None
             if done % log_every == 0 or done in (1, steps):
-                logged = {"step": done, **shown.logged()}
+                logged = {"step": done, **shown.logged(), **(judged.logged() if judged else {})}
                 if record is not None:
                     record(logged)
             if display is not None:
@@ -190,19 +205,27 @@ def train(
     return Outcome("finished", done)
 
 
-def _step(optimizer: torch.optim.Optimizer, total: Tensor) -> None:
+def _step(
+    optimizer: torch.optim.Optimizer, total: Tensor, parameters: list[nn.Parameter], share: Share
+) -> None:
     optimizer.zero_grad(set_to_none=True)
     total.backward()  # type: ignore[no-untyped-call]
+    share.average_gradients(parameters)
     optimizer.step()
 
 
-def _draw(dataset: Dataset, size: int, batches: int, rng: Generator, pairing: Pairing | None) -> NDArray[Any]:
-    """The images of a step: batch after batch, and in a batch of pairs all first images before all second ones."""
+def _draw(
+    dataset: Dataset, size: int, batches: int, rng: Generator, pairing: Pairing | None
+) -> list[NDArray[Any]]:
+    """The images of a step in parts of ``size``: batch after batch; a batch of pairs is two parts, first and second."""
     if pairing is None:
-        return dataset.sample(batches * size, rng).images
-    return np.concatenate(
-        [images for _ in range(batches) for images in _pairs(dataset, size, rng, pairing.k)]
-    )
+        return [dataset.sample(size, rng).images for _ in range(batches)]
+    return [images for _ in range(batches) for images in _pairs(dataset, size, rng, pairing.k)]
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """All rows one after another; the memory layout of a single part is kept."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _pairs(dataset: Dataset, n: int, rng: Generator, k: int | None) -> tuple[NDArray[Any], NDArray[Any]]:

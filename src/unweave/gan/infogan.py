@@ -1,0 +1,319 @@
+"""InfoGAN and InfoWGAN-GP: the models."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from unweave.choices import Form
+from unweave.errors import UnweaveError
+from unweave.gan.games import OriginalGame, WassersteinGame
+from unweave.networks.infogan import InfoGANCritic, InfoGANGenerator
+from unweave.objectives import Objective
+from unweave.vae import Measured, as_tensor
+
+
+class Drawn(NamedTuple):
+    """Codes from their prior: continuous ones ``(n, continuous)`` in [-1, 1], classes ``(n, categorical)``, noise.
+
+    Example:
+        >>> Drawn(torch.zeros(2, 4), torch.zeros(2, 1, dtype=torch.long), torch.zeros(2, 62)).noise.shape
+        torch.Size([2, 62])
+    """
+
+    continuous: Tensor
+    classes: Tensor
+    noise: Tensor
+
+
+class GAN(nn.Module, ABC):
+    """Generator ``x = G(c, e)`` and critic D with encoder ``Q(c|x)``; codes ``c`` and noise ``e``.
+
+    ``p(c_j) = U[-1, 1]`` for continuous codes, uniform over the classes of categorical ones, ``p(e) = N(0, I)``;
+    ``Q(c|x)`` is a diagonal Gaussian times categorical distributions.
+
+    As a representation, a code has one column for each continuous and each categorical code: the means of ``Q``, and
+    the likeliest class, its classes spread evenly over [-1, 1]. Codes are decoded with one fixed draw of the noise.
+
+    Reference: FAC appendices G and H.
+    """
+
+    forms: ClassVar[tuple[Form, ...]] = ()
+    generator: InfoGANGenerator
+    critic: InfoGANCritic
+    shown_noise: Tensor
+
+    def __init__(
+        self,
+        image_shape: tuple[int, int, int],
+        continuous: int,
+        categorical: tuple[int, ...],
+        noise: int,
+        lambda_mi: float,
+        critic_learning_rate: float,
+        critic_steps: int,
+    ) -> None:
+        super().__init__()
+        if continuous < 0 or any(size < 2 for size in categorical) or continuous + len(categorical) < 1:
+            raise UnweaveError(
+                f"model needs at least one code, and 2 classes or more in each categorical one, got "
+                f"model.continuous={continuous} and model.categorical={list(categorical)}"
+            )
+        if noise < 0 or lambda_mi < 0:
+            raise UnweaveError(
+                f"model.noise and model.lambda_mi must be at least 0, got {noise} and {lambda_mi:g}"
+            )
+        if critic_learning_rate <= 0 or critic_steps < 1:
+            raise UnweaveError(
+                f"model.critic_learning_rate must be greater than 0 and model.critic_steps at least 1, got "
+                f"{critic_learning_rate:g} and {critic_steps}"
+            )
+        self.image_shape = image_shape
+        self.continuous, self.categorical, self.noise = continuous, tuple(categorical), noise
+        self.latents = continuous + len(categorical)
+        self.inputs = continuous + sum(categorical) + noise
+        self.features = 2 * continuous + sum(categorical)
+        self.register_buffer("shown_noise", torch.randn(noise))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    @abstractmethod
+    def game(self) -> Objective:
+        """The objective that trains this model."""
+
+    def draw(self, n: int) -> Drawn:
+        """``n`` codes and noises from their priors."""
+        classes = [torch.randint(size, (n,), device=self.device) for size in self.categorical]
+        return Drawn(
+            2 * torch.rand(n, self.continuous, device=self.device) - 1,
+            torch.stack(classes, 1) if classes else torch.zeros(n, 0, dtype=torch.long, device=self.device),
+            torch.randn(n, self.noise, device=self.device),
+        )
+
+    def generate(self, drawn: Drawn) -> Tensor:
+        """``G(c, e)``, images in [0, 1]."""
+        hot = [F.one_hot(drawn.classes[:, j], size).float() for j, size in enumerate(self.categorical)]
+        images: Tensor = self.generator(torch.cat([drawn.continuous, *hot, drawn.noise], 1))
+        return images
+
+    def log_likelihood(self, features: Tensor, drawn: Drawn) -> Tensor:
+        """``log Q(c|x)`` of the codes that images were made from, ``(n,)``, from Q's features (FAC Eq. 13)."""
+        mean, log_variance, logits = self._split(features)
+        gaussian = -0.5 * ((drawn.continuous - mean).square() * (-log_variance).exp() + log_variance)
+        total = (gaussian - 0.5 * math.log(2 * math.pi)).sum(1)
+        for j, of_class in enumerate(logits):
+            total = total + of_class.log_softmax(1).gather(1, drawn.classes[:, j : j + 1]).squeeze(1)
+        return total
+
+    @torch.no_grad()
+    def measure(self, images: Tensor, *, likelihood: bool = True) -> Measured:
+        """Codes, their deviations, and what they tell in nats: the entropy of ``p(c_j)`` less that of ``Q(c_j|x)``."""
+        mean, log_variance, logits = self._split(self.critic(images)[1])
+        means, scales = [mean], [(0.5 * log_variance).exp()]
+        told = [math.log(2) - 0.5 * (math.log(2 * math.pi) + 1 + log_variance)]
+        for of_class in logits:
+            probability, values = of_class.softmax(1), _values(of_class.shape[1]).to(images)
+            expected = probability @ values
+            means.append(values[of_class.argmax(1)][:, None])
+            scales.append((probability @ values.square() - expected.square()).clamp(min=0).sqrt()[:, None])
+            entropy = -(probability * of_class.log_softmax(1)).sum(1, keepdim=True)
+            told.append(math.log(of_class.shape[1]) - entropy)
+        return Measured(torch.cat(means, 1), torch.cat(scales, 1), torch.cat(told, 1), None)
+
+    def codes(
+        self, images: NDArray[Any], block: int = 256
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Means and standard deviations of ``Q(c|x)`` for an array of images, each ``(n, latents)``."""
+        parts = [
+            self.measure(as_tensor(images[start : start + block], self.device))
+            for start in range(0, len(images), block)
+        ]
+        return (
+            torch.cat([part.means for part in parts]).cpu().numpy(),
+            torch.cat([part.scales for part in parts]).cpu().numpy(),
+        )
+
+    @torch.no_grad()
+    def decode_mean(self, codes: NDArray[Any], block: int = 64) -> NDArray[np.float32]:
+        """The images of an array of codes ``(n, latents)`` and the fixed noise; classes are the nearest ones."""
+        tensor = torch.as_tensor(np.asarray(codes, np.float32), device=self.device)
+        images = []
+        for part in torch.split(tensor, block):
+            classes = [
+                (part[:, self.continuous + j : self.continuous + j + 1] - _values(size).to(part))
+                .abs()
+                .argmin(1)
+                for j, size in enumerate(self.categorical)
+            ]
+            drawn = Drawn(
+                part[:, : self.continuous],
+                torch.stack(classes, 1) if classes else torch.zeros(len(part), 0, dtype=torch.long),
+                self.shown_noise.expand(len(part), -1),
+            )
+            images.append(self.generate(drawn).cpu())
+        return torch.cat(images).numpy()
+
+    def reconstruct(self, images: NDArray[Any]) -> NDArray[np.float32]:
+        """The images of the codes of ``images``."""
+        return self.decode_mean(self.codes(images)[0])
+
+    def _split(self, features: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
+        sizes = [self.continuous, self.continuous, *self.categorical]
+        mean, log_variance, *logits = torch.split(features, sizes, 1)
+        return mean, log_variance, logits
+
+
+class InfoGAN(GAN):
+    """``min_{G,Q} max_D  E[log D(x)] + E[log(1 - D(G(c, e)))] - lambda_mi * E[log Q(c|G(c, e))]`` (OBJ-16).
+
+    Args:
+        image_shape: (channels, height, width).
+        continuous: number of continuous codes.
+        categorical: classes of each categorical code.
+        noise: number of noise variables.
+        channels: of the convolutions, see :class:`unweave.networks.infogan.InfoGANCritic`.
+        halvings: their strides; none: 2 while the image is even.
+        hidden: width of the linear layer.
+        slope: of the generator's ReLUs below zero.
+        lambda_mi: weight of the information term.
+        critic_learning_rate: step size of D's and Q's Adam(0.5, 0.999); that of G is ``learning_rate``, 1e-3 in FAC.
+        critic_steps: steps of D and Q for each of G.
+
+    Reference: FAC Eq. 13-15, tables 4-6, appendix H.
+
+    Example:
+        >>> import numpy as np
+        >>> gan = InfoGAN((1, 28, 28)).eval()
+        >>> gan.reconstruct(np.zeros((2, 1, 28, 28), np.uint8)).shape
+        (2, 1, 28, 28)
+    """
+
+    forms: ClassVar[tuple[Form, ...]] = (
+        Form(
+            "OBJ-16",
+            "min_(G,Q) max_D E[log D(x)] + E[log(1 - D(G(c, e)))] - lambda_mi E[log Q(c|G(c, e))]",
+            "FAC Eq. 13-15, table 4",
+            "model=InfoGAN data=mnist learning_rate=1e-3",
+        ),
+    )
+
+    def __init__(
+        self,
+        image_shape: tuple[int, int, int],
+        *,
+        continuous: int = 2,
+        categorical: tuple[int, ...] = (10,),
+        noise: int = 62,
+        channels: tuple[int, ...] = (64, 128),
+        halvings: tuple[int, ...] | None = None,
+        hidden: int = 1024,
+        slope: float = 0.0,
+        lambda_mi: float = 1.0,
+        critic_learning_rate: float = 1e-4,
+        critic_steps: int = 1,
+    ) -> None:
+        super().__init__(
+            image_shape, continuous, categorical, noise, lambda_mi, critic_learning_rate, critic_steps
+        )
+        self.generator = InfoGANGenerator(
+            self.inputs, image_shape, channels=channels, halvings=halvings, hidden=hidden, slope=slope
+        )
+        self.critic = InfoGANCritic(
+            image_shape, self.features, channels=channels, halvings=halvings, hidden=hidden, norm="batch"
+        )
+        self._game = (lambda_mi, critic_learning_rate, critic_steps)
+
+    def game(self) -> Objective:
+        """The original GAN with the information term."""
+        return OriginalGame(*self._game)
+
+
+class InfoWGANGP(GAN):
+    """``min_{G,Q} max_D  E[D(x)] - E[D(G(c, e))] - eta * penalty(D) - lambda_mi * E[log Q(c|G(c, e))]`` (OBJ-16).
+
+    The penalty is ``(||grad_x D(x^)||_2 - 1)^2`` between real and generated images. (FAC prints it with a plus, for
+    which D would maximise it; it is meant to be minimised.)
+
+    Args:
+        image_shape: (channels, height, width).
+        continuous: number of continuous codes.
+        categorical: classes of each categorical code.
+        noise: number of noise variables.
+        channels: of the convolutions, see :class:`unweave.networks.infogan.InfoGANCritic`.
+        halvings: their strides; none: 2 while the image is even.
+        hidden: width of the linear layer.
+        slope: of the generator's ReLUs below zero.
+        lambda_mi: weight of the information term.
+        eta: weight of the gradient penalty.
+        critic_learning_rate: step size of D's and Q's Adam(0.5, 0.999); that of G is ``learning_rate``, 1e-3 in FAC.
+        critic_steps: steps of D and Q for each of G.
+
+    Reference: FAC Eq. 13, 14, 16, tables 4-6, appendix H.
+
+    Example:
+        >>> import numpy as np
+        >>> gan = InfoWGANGP((1, 28, 28), continuous=3, categorical=(10, 2)).eval()
+        >>> gan.codes(np.zeros((2, 1, 28, 28), np.uint8))[0].shape
+        (2, 5)
+    """
+
+    forms: ClassVar[tuple[Form, ...]] = (
+        Form(
+            "OBJ-16",
+            "min_(G,Q) max_D E[D(x)] - E[D(G(c, e))] - eta (‖∇D(x^)‖ - 1)² - lambda_mi E[log Q(c|G(c, e))]",
+            "FAC Eq. 13, 14, 16, table 4",
+            "model=InfoWGANGP data=mnist learning_rate=1e-3",
+        ),
+        Form(
+            "OBJ-16",
+            "the same on 2D Shapes",
+            "FAC section 5, table 5",
+            "model=InfoWGANGP data=dsprites model.continuous=4 model.categorical=[3] model.noise=5 "
+            "model.channels=[32,32,64,64] model.hidden=128 model.slope=0.2 model.lambda_mi=0.2 learning_rate=1e-3",
+        ),
+    )
+
+    def __init__(
+        self,
+        image_shape: tuple[int, int, int],
+        *,
+        continuous: int = 2,
+        categorical: tuple[int, ...] = (10,),
+        noise: int = 62,
+        channels: tuple[int, ...] = (64, 128),
+        halvings: tuple[int, ...] | None = None,
+        hidden: int = 1024,
+        slope: float = 0.0,
+        lambda_mi: float = 1.0,
+        eta: float = 10.0,
+        critic_learning_rate: float = 1e-4,
+        critic_steps: int = 1,
+    ) -> None:
+        super().__init__(
+            image_shape, continuous, categorical, noise, lambda_mi, critic_learning_rate, critic_steps
+        )
+        if eta < 0:
+            raise UnweaveError(f"model.eta must be at least 0, got {eta:g}")
+        self.generator = InfoGANGenerator(
+            self.inputs, image_shape, channels=channels, halvings=halvings, hidden=hidden, slope=slope
+        )
+        self.critic = InfoGANCritic(
+            image_shape, self.features, channels=channels, halvings=halvings, hidden=hidden, norm="layer"
+        )
+        self._game = (lambda_mi, critic_learning_rate, critic_steps, eta)
+
+    def game(self) -> Objective:
+        """The Wasserstein GAN with gradient penalty and the information term."""
+        return WassersteinGame(*self._game)
+
+
+def _values(classes: int) -> Tensor:
+    return torch.linspace(-1, 1, classes)

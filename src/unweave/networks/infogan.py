@@ -1,0 +1,174 @@
+"""Generator and critic of InfoGAN and InfoWGAN-GP: NET-7 (FAC tables 4-6)."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from torch import Tensor, nn
+
+from unweave.errors import UnweaveError
+from unweave.networks.layers import channels_last, require_image_shape, require_positive, strides
+
+SLOPE = 0.2
+"""Of the leaky ReLUs below zero."""
+
+_QUIET = 128
+"""Width of the layer before the encoder's output, in all three tables."""
+
+
+class InfoGANGenerator(nn.Module):
+    """Generator: two linear layers, then 4 x 4 up-convolutions, batch norm and ReLU between all, a sigmoid at the end.
+
+    (n, inputs) -> (n, C, H, W) in [0, 1]. It mirrors :class:`InfoGANCritic` with the same ``channels`` and ``hidden``.
+
+    | published table | options |
+    |---|---|
+    | FAC table 4 (MNIST, the defaults) | |
+    | FAC table 5 (2D Shapes) | ``channels=(32, 32, 64, 64), hidden=128, slope=0.2`` |
+    | FAC table 6 (bigger) | ``channels=(64, 128, 256, 256, 256), halvings=(2, 2, 2, 1, 1), slope=0.2`` |
+
+    Args:
+        inputs: size of code and noise together.
+        output_shape: (channels, height, width) of the images.
+        channels: of the critic's convolutions, from the image on; here in reverse.
+        halvings: stride of each of the critic's convolutions; none: 2 while the image is even.
+        hidden: width of the first linear layer.
+        slope: of the ReLUs of the up-convolutions below zero; table 4 prints ReLU, tables 5 and 6 leaky ReLU.
+
+    Example:
+        >>> import torch
+        >>> InfoGANGenerator(74, (1, 28, 28))(torch.zeros(2, 74)).shape
+        torch.Size([2, 1, 28, 28])
+    """
+
+    def __init__(
+        self,
+        inputs: int,
+        output_shape: tuple[int, int, int],
+        *,
+        channels: tuple[int, ...] = (64, 128),
+        halvings: tuple[int, ...] | None = None,
+        hidden: int = 1024,
+        slope: float = 0.0,
+    ) -> None:
+        super().__init__()
+        colours, height, width = require_image_shape("output_shape", output_shape)
+        require_positive(inputs=inputs, channels=channels, hidden=hidden)
+        steps = _steps(height, width, channels, halvings)
+        shrink = 2 ** steps.count(2)
+        entering = channels[::-1]
+        self.start = (entering[0], height // shrink, width // shrink)
+        size = self.start[0] * self.start[1] * self.start[2]
+        self.linear = nn.Sequential(
+            *(nn.Linear(inputs, hidden), nn.BatchNorm1d(hidden), nn.ReLU(inplace=True)),
+            *(nn.Linear(hidden, size), nn.BatchNorm1d(size), nn.ReLU(inplace=True)),
+        )
+        layers: list[nn.Module] = []
+        for before, after, stride in zip(entering, (*entering[1:], colours), steps[::-1], strict=True):
+            if stride == 2:
+                layers.append(nn.ConvTranspose2d(before, after, 4, stride=2, padding=1))
+            else:
+                layers.append(nn.Conv2d(before, after, 4, padding="same"))
+            layers += [nn.BatchNorm2d(after), nn.LeakyReLU(slope, inplace=True)]
+        self.upconvolutions = nn.Sequential(*layers[:-2])
+
+    def forward(self, codes: Tensor) -> Tensor:
+        """(n, inputs) -> (n, C, H, W)."""
+        maps = channels_last(self.linear(codes).unflatten(1, self.start))
+        images: Tensor = self.upconvolutions(maps).sigmoid()
+        return images
+
+
+class InfoGANCritic(nn.Module):
+    """Discriminator D and encoder Q on one trunk: 4 x 4 convolutions and a linear layer, leaky ReLU between all.
+
+    (n, C, H, W) -> scores (n,) and features of the codes (n, features). ``norm="batch"``: batch norm behind every layer
+    but the first (InfoGAN); ``norm="layer"``: none behind the convolutions and layer norm behind the linear layer
+    (InfoWGAN-GP), so that D treats images one by one, as its gradient penalty needs. Q's own layer keeps batch norm.
+
+    | published table | options |
+    |---|---|
+    | FAC table 4 (MNIST, the defaults) | |
+    | FAC table 5 (2D Shapes) | ``channels=(32, 32, 64, 64), hidden=128`` |
+    | FAC table 6 (bigger) | ``channels=(64, 128, 256, 256, 256), halvings=(2, 2, 2, 1, 1)`` |
+
+    Args:
+        image_shape: (channels, height, width) of the images.
+        features: size of Q's output.
+        channels: output channels of each convolution, from the image on.
+        halvings: stride of each convolution; none: 2 while the image is even.
+        hidden: width of the linear layer.
+        norm: "batch" or "layer".
+
+    Example:
+        >>> import torch
+        >>> scores, features = InfoGANCritic((1, 28, 28), 14)(torch.zeros(2, 1, 28, 28))
+        >>> scores.shape, features.shape
+        (torch.Size([2]), torch.Size([2, 14]))
+    """
+
+    def __init__(
+        self,
+        image_shape: tuple[int, int, int],
+        features: int,
+        *,
+        channels: tuple[int, ...] = (64, 128),
+        halvings: tuple[int, ...] | None = None,
+        hidden: int = 1024,
+        norm: Literal["batch", "layer"] = "batch",
+    ) -> None:
+        super().__init__()
+        inputs, height, width = require_image_shape("image_shape", image_shape)
+        require_positive(features=features, channels=channels, hidden=hidden)
+        layers: list[nn.Module] = []
+        for place, (outputs, stride) in enumerate(
+            zip(channels, _steps(height, width, channels, halvings), strict=True)
+        ):
+            if stride == 2:
+                layers.append(nn.Conv2d(inputs, outputs, 4, stride=2, padding=1))
+            else:
+                layers.append(nn.Conv2d(inputs, outputs, 4, padding="same"))
+            if norm == "batch" and place > 0:
+                layers.append(nn.BatchNorm2d(outputs))
+            layers.append(nn.LeakyReLU(SLOPE, inplace=True))
+            inputs, height, width = outputs, height // stride, width // stride
+        self.convolutions = nn.Sequential(*layers)
+        self.linear = nn.Sequential(
+            nn.Linear(inputs * height * width, hidden),
+            nn.BatchNorm1d(hidden) if norm == "batch" else nn.LayerNorm(hidden),
+            nn.LeakyReLU(SLOPE, inplace=True),
+        )
+        self.score = nn.Linear(hidden, 1)
+        self.code = nn.Sequential(
+            *(nn.Linear(hidden, _QUIET), nn.BatchNorm1d(_QUIET), nn.LeakyReLU(SLOPE, inplace=True)),
+            nn.Linear(_QUIET, features),
+        )
+
+    def trunk(self, images: Tensor) -> Tensor:
+        """What D and Q share, (n, hidden)."""
+        shared: Tensor = self.linear(self.convolutions(channels_last(images)).flatten(1))
+        return shared
+
+    def scores(self, images: Tensor) -> Tensor:
+        """D alone, (n,)."""
+        scores: Tensor = self.score(self.trunk(images)).squeeze(1)
+        return scores
+
+    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
+        """D and Q: (n, C, H, W) -> (n,), (n, features)."""
+        shared = self.trunk(images)
+        return self.score(shared).squeeze(1), self.code(shared)
+
+
+def _steps(height: int, width: int, channels: Sequence[int], halvings: Sequence[int] | None) -> list[int]:
+    if not channels:
+        raise UnweaveError("model.channels must name at least one convolution, got none")
+    if halvings is None:
+        return strides(height, width, len(channels))
+    if len(halvings) != len(channels) or any(step not in (1, 2) for step in halvings):
+        raise UnweaveError(
+            f"model.halvings must be {len(channels)} numbers, 1 or 2, one for each of channels, got {list(halvings)}"
+        )
+    shrink = 2 ** list(halvings).count(2)
+    if height % shrink or width % shrink:
+        raise UnweaveError(f"an image of {height} x {width} cannot be halved {list(halvings).count(2)} times")
+    return list(halvings)

@@ -1,0 +1,395 @@
+"""Objectives that penalise the aggregate posterior q(z), estimated from the batch itself."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar, Literal
+
+import torch
+from torch import Tensor
+from torch.distributions import Distribution
+
+from unweave.choices import Form
+from unweave.errors import UnweaveError
+from unweave.functional.aggregate import (
+    Aggregate,
+    Estimator,
+    aggregate,
+    dimension_wise_kl,
+    inclusive_kl,
+    mixture_weights,
+    mutual_information,
+    total_correlation,
+)
+from unweave.functional.divergence import factorises
+from unweave.functional.mmd import SCALES, Kernel, gaussian_kernel, inverse_multiquadratic, mmd, over_scales
+from unweave.functional.moments import code_covariance, covariance, covariance_penalties
+from unweave.objectives.bound import posteriors_of
+from unweave.objectives.core import Loss, Objective, Progress, Source, at_least_zero, bound
+from unweave.vae import VAE, as_tensor
+
+
+class BetaTCVAE(Objective):
+    """``L = E_q[-log p(x|z)] + alpha * I(x; z) + beta * TC(z) + gamma * sum_j KL(q(z_j) || p(z_j))`` (OBJ-7, OBJ-8).
+
+    Computed as ``E_q[-log p(x|z)] + KL + (alpha - 1) I + (beta - 1) TC + (gamma - 1) sum_j KL_j``, which is the same
+    because the three parts sum to the KL; so ``alpha = beta = gamma = 1`` is the VAE without any noise of the
+    estimates, and a prior that does not factorise works as long as ``gamma = 1`` (ISA-TCVAE, OBJ-14). For
+    ``KL + gamma' * TC`` as FAC writes it, take ``beta = 1 + gamma'``.
+
+    Args:
+        beta: weight of the total correlation.
+        alpha: weight of the index-code mutual information.
+        gamma: weight of the dimension-wise KL; other than 1 it needs a prior that factorises.
+        estimator: of ``q(z)``, see :func:`unweave.functional.mixture_weights`: "mws", "mss" (Chen et al.), "split" (DEC
+            Eq. 10), "batch" (FAC appendix D, the one that fails), "mixture".
+        dataset_size: ``N`` for mws, mss and split; none: that of the data set.
+
+    Reference: ISA Eq. 3; FAC Eq. 2 and appendix D; Chen et al. 2018.
+
+    Example:
+        >>> import torch
+        >>> vae = VAE.assemble((1, 32, 32), 4)
+        >>> loss = BetaTCVAE(beta=6.0, dataset_size=100)(vae, torch.rand(8, 1, 32, 32), Progress(0, 1))
+        >>> terms = loss.terms
+        >>> bool(torch.isclose(loss.total, loss.reconstruction + terms["kl"] + 5 * terms["total_correlation"]))
+        True
+    """
+
+    forms: ClassVar[tuple[Form, ...]] = (
+        Form(
+            "OBJ-7",
+            "E_q[-log p(x|z)] + alpha I(x; z) + beta TC(z) + gamma Σ_j KL(q(z_j) ‖ p(z_j))",
+            "ISA Eq. 3; Chen et al. 2018 (weighted sampling)",
+            "objective=BetaTCVAE objective.beta=6 objective.estimator=mws",
+        ),
+        Form(
+            "OBJ-7",
+            "the same",
+            "ISA Eq. 3; Chen et al. 2018 (stratified sampling)",
+            "objective=BetaTCVAE objective.beta=6 objective.estimator=mss",
+        ),
+        Form(
+            "OBJ-8",
+            "E_q[-log p(x|z)] + KL(q(z|x) ‖ p(z)) + (beta - 1) KL(q(z) ‖ Π_j q(z_j))",
+            "FAC appendix D, Eq. 5-6 (batch estimate)",
+            "objective=BetaTCVAE objective.beta=36 objective.estimator=batch",
+        ),
+        Form(
+            "OBJ-14",
+            "E_q[-log p(x|z)] + [log q(z|x) - log p_ISA(z)] + (beta - 1) TC(z)",
+            "ISA section 3.2, Eq. 12",
+            "objective=BetaTCVAE objective.beta=3 prior=ISA",
+        ),
+    )
+
+    def __init__(
+        self,
+        *,
+        beta: float = 6.0,
+        alpha: float = 1.0,
+        gamma: float = 1.0,
+        estimator: Estimator = "mws",
+        dataset_size: int | None = None,
+    ) -> None:
+        super().__init__()
+        at_least_zero(beta=beta, alpha=alpha, gamma=gamma)
+        self.beta, self.alpha, self.gamma = beta, alpha, gamma
+        self.mixture = _Mixture(estimator, dataset_size, self.name)
+
+    def check(self, vae: VAE) -> None:
+        """Needs posteriors that factorise and, for a dimension-wise KL, such a prior."""
+        super().check(vae)
+        _check_posterior(self.name, vae)
+        if self.gamma != 1 and not factorises(vae.prior()):
+            raise UnweaveError(
+                f"BetaTCVAE with gamma = {self.gamma:g} weighs the KL of each dimension to the prior, but "
+                f"{type(vae.prior).__name__} does not factorise over the latents: set objective.gamma=1, or choose "
+                f"a prior that factorises (such as prior=StandardNormal)"
+            )
+
+    def prepare(self, source: Source, batch: int) -> None:
+        """Takes the size of the data set."""
+        self.mixture.prepare(source, batch)
+
+    def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
+        """The bound plus the excess weights times the parts of its KL."""
+        q, z, prior, reconstruction, kl, terms = bound(vae, images)
+        at = self.mixture(q, z)
+        information, correlation = mutual_information(q, z, at).mean(), total_correlation(at).mean()
+        terms |= {"total_correlation": correlation, "mutual_information": information}
+        total = (
+            reconstruction
+            + progress.hold(kl)
+            + (self.alpha - 1) * information
+            + (self.beta - 1) * correlation
+        )
+        if factorises(prior):
+            terms["dimension_wise_kl"] = dimension_wise_kl(prior, z, at).mean()
+            total = total + (self.gamma - 1) * terms["dimension_wise_kl"]
+        return Loss(total, reconstruction, terms)
+
+
+class InformationDropout(Objective):
+    """``L = E_q[-log p(x|z)] + beta * KL(q(z|x) || q(z)) + gamma * TC(z)`` (OBJ-10).
+
+    The rate is that to the aggregate posterior instead of the prior, the mutual information of image and code.
+    ``gamma = 0`` is the objective of Information Dropout, ``gamma > 0`` the one its authors dismiss as intractable.
+
+    Args:
+        beta: weight of the mutual information.
+        gamma: weight of the total correlation.
+        estimator: of ``q(z)``, see :func:`unweave.functional.mixture_weights`.
+        dataset_size: ``N`` for mws, mss and split; none: that of the data set.
+
+    Reference: FAC Eq. 8, 9.
+
+    Example:
+        >>> import torch
+        >>> vae = VAE.assemble((1, 32, 32), 4)
+        >>> objective = InformationDropout(beta=2.0, estimator="mixture")
+        >>> loss = objective(vae, torch.rand(8, 1, 32, 32), Progress(0, 1))
+        >>> bool(torch.isclose(loss.total, loss.reconstruction + 2 * loss.terms["mutual_information"]))
+        True
+    """
+
+    forms: ClassVar[tuple[Form, ...]] = (
+        Form(
+            "OBJ-10",
+            "E_q[-log p(x|z)] + beta KL(q(z|x) ‖ q(z))",
+            "FAC Eq. 8",
+            "objective=InformationDropout objective.beta=4",
+        ),
+        Form(
+            "OBJ-10",
+            "E_q[-log p(x|z)] + beta KL(q(z|x) ‖ q(z)) + gamma KL(q(z) ‖ Π_j q(z_j))",
+            "FAC Eq. 9",
+            "objective=InformationDropout objective.beta=1 objective.gamma=35",
+        ),
+    )
+    held: ClassVar[str | None] = "mutual_information"
+    needs_prior: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        *,
+        beta: float = 1.0,
+        gamma: float = 0.0,
+        estimator: Estimator = "mss",
+        dataset_size: int | None = None,
+    ) -> None:
+        super().__init__()
+        at_least_zero(beta=beta, gamma=gamma)
+        self.beta, self.gamma = beta, gamma
+        self.mixture = _Mixture(estimator, dataset_size, self.name)
+
+    def check(self, vae: VAE) -> None:
+        """Needs posteriors that factorise, and a prior without parameters, which would not be trained."""
+        super().check(vae)
+        _check_posterior(self.name, vae)
+
+    def prepare(self, source: Source, batch: int) -> None:
+        """Takes the size of the data set."""
+        self.mixture.prepare(source, batch)
+
+    def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
+        """Reconstruction plus the weighted mutual information and total correlation."""
+        q, z, _, reconstruction, _, terms = bound(vae, images)
+        at = self.mixture(q, z)
+        information, correlation = mutual_information(q, z, at).mean(), total_correlation(at).mean()
+        terms |= {"total_correlation": correlation, "mutual_information": information}
+        total = reconstruction + self.beta * progress.hold(information) + self.gamma * correlation
+        return Loss(total, reconstruction, terms)
+
+
+class DIPVAE(Objective):
+    """``L = E_q[-log p(x|z)] + KL + lambda_od * sum_{i != j} C_ij^2 + lambda_d * sum_i (C_ii - 1)^2`` (OBJ-9).
+
+    ``C`` is the covariance over the batch of the posterior means (kind "i"), or of the code ``z`` itself (kind "ii"):
+    that of the means plus the diagonal matrix of the mean variances.
+
+    Args:
+        kind: "i" or "ii".
+        lambda_od: weight of the covariances.
+        lambda_d: weight of the variances' distance from 1.
+
+    Reference: FAC Eq. 10 (I), 11 (II).
+
+    Example:
+        >>> import torch
+        >>> vae = VAE.assemble((1, 32, 32), 4)
+        >>> loss = DIPVAE(lambda_od=2.0, lambda_d=3.0)(vae, torch.rand(8, 1, 32, 32), Progress(0, 1))
+        >>> terms = loss.terms
+        >>> penalty = 2 * terms["covariance_off_diagonal"] + 3 * terms["covariance_diagonal"]
+        >>> bool(torch.isclose(loss.total, loss.reconstruction + terms["kl"] + penalty))
+        True
+    """
+
+    forms: ClassVar[tuple[Form, ...]] = tuple(
+        Form(
+            "OBJ-9",
+            f"E_q[-log p(x|z)] + KL(q(z|x) ‖ p(z)) + lambda_od Σ_(i≠j) {c}_ij² + lambda_d Σ_i ({c}_ii - 1)²",
+            f"FAC Eq. {number}",
+            f"objective=DIPVAE objective.kind={kind} objective.lambda_od=10 objective.lambda_d={diagonal}",
+        )
+        for kind, c, number, diagonal in (("i", "Cov[mu(x)]", 10, 100), ("ii", "Cov[z]", 11, 10))
+    )
+
+    def __init__(
+        self, *, kind: Literal["i", "ii"] = "i", lambda_od: float = 10.0, lambda_d: float = 100.0
+    ) -> None:
+        super().__init__()
+        at_least_zero(lambda_od=lambda_od, lambda_d=lambda_d)
+        self.kind, self.lambda_od, self.lambda_d = kind, lambda_od, lambda_d
+
+    def check(self, vae: VAE) -> None:
+        """Kind "ii" needs posteriors without covariances of their own."""
+        super().check(vae)
+        if self.kind == "ii":
+            _check_posterior(f"{self.name} ii", vae)
+
+    def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
+        """The bound plus the weighted distance of the covariance from the identity."""
+        q, _, _, reconstruction, kl, terms = bound(vae, images)
+        off, diagonal = covariance_penalties(covariance(q.mean) if self.kind == "i" else code_covariance(q))
+        terms |= {"covariance_off_diagonal": off, "covariance_diagonal": diagonal}
+        total = reconstruction + progress.hold(kl) + self.lambda_od * off + self.lambda_d * diagonal
+        return Loss(total, reconstruction, terms)
+
+
+class DecompositionVAE(Objective):
+    """``L = E_q[-log p(x|z)] + beta * KL(q(z|x) || p(z)) + alpha * D(q(z), p(z))`` (OBJ-11, OBJ-12).
+
+    ``D`` is the inclusive KL, ``KL(p(z) || q(z))``, with ``q(z)`` the even mixture of the posteriors of the batch or of
+    all data and as many samples of ``p(z)`` as there are images in the batch; or the unbiased MMD between the codes of
+    the batch and as many samples of ``p(z)``.
+
+    The kernels of the MMD are summed over the widths ``C = 2 * latents * scale``: twice the latents is the expected
+    squared distance of two samples of a standard normal prior. The Gaussian kernel is ``exp(-||x - y||^2 / C)``.
+
+    Args:
+        alpha: weight of the divergence.
+        beta: weight of the KL.
+        divergence: "inclusive_kl" or "mmd".
+        aggregate: of what ``q(z)`` of the inclusive KL is made: the "batch", or all "data" (small sets only, as each
+            step then encodes all of it).
+        kernel: of the MMD, "imq" (inverse multiquadratic) or "gaussian".
+        norm: of the inverse multiquadratic kernel, "squared" as in its reference, or "plain" as DEC prints it.
+        scales: widths of the kernel, in units of ``2 * latents``.
+
+    Reference: DEC Eq. 7, section 6.3 and appendix B.
+
+    Example:
+        >>> import torch
+        >>> vae = VAE.assemble((1, 32, 32), 4)
+        >>> loss = DecompositionVAE(alpha=5.0, divergence="mmd")(vae, torch.rand(8, 1, 32, 32), Progress(0, 1))
+        >>> bool(torch.isclose(loss.total, loss.reconstruction + loss.terms["kl"] + 5 * loss.terms["mmd"]))
+        True
+    """
+
+    forms: ClassVar[tuple[Form, ...]] = (
+        Form(
+            "OBJ-11",
+            "E_q[-log p(x|z)] + beta KL(q(z|x) ‖ p(z)) + alpha KL(p(z) ‖ q(z))",
+            "DEC Eq. 7 and appendix B",
+            "objective=DecompositionVAE objective.alpha=1 objective.divergence=inclusive_kl",
+        ),
+        Form(
+            "OBJ-12",
+            "E_q[-log p(x|z)] + beta KL(q(z|x) ‖ p(z)) + alpha MMD²(q(z), p(z))",
+            "DEC Eq. 7 and section 6.3",
+            "objective=DecompositionVAE objective.alpha=1000 objective.divergence=mmd",
+        ),
+    )
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 1.0,
+        beta: float = 1.0,
+        divergence: Literal["inclusive_kl", "mmd"] = "inclusive_kl",
+        aggregate: Literal["batch", "data"] = "batch",
+        kernel: Literal["imq", "gaussian"] = "imq",
+        norm: Literal["squared", "plain"] = "squared",
+        scales: tuple[float, ...] = SCALES,
+    ) -> None:
+        super().__init__()
+        at_least_zero(alpha=alpha, beta=beta)
+        if not scales or min(scales) <= 0:
+            raise UnweaveError(f"objective.scales must be numbers greater than 0, got {list(scales)}")
+        self.alpha, self.beta, self.divergence, self.aggregate = alpha, beta, divergence, aggregate
+        self.kernel, self.norm, self.scales = kernel, norm, scales
+        self.data: Tensor | None = None
+
+    def check(self, vae: VAE) -> None:
+        """The inclusive KL needs posteriors that factorise."""
+        super().check(vae)
+        if self.divergence == "inclusive_kl":
+            _check_posterior(self.name, vae)
+
+    def prepare(self, source: Source, batch: int) -> None:
+        """With ``aggregate="data"``, takes all images."""
+        if self.divergence != "inclusive_kl" or self.aggregate != "data":
+            return
+        if source.count is None or source.count > _MOST_DATA:
+            raise UnweaveError(
+                f"objective.aggregate=data encodes all images at each step, which is for at most {_MOST_DATA:,} of "
+                f"them, but {source.name} has {source.count or 'no end of'}: set objective.aggregate=batch"
+            )
+        self.data = as_tensor(source.at(torch.arange(source.count).numpy()))
+
+    def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
+        """The bound plus ``alpha`` times the divergence of ``q(z)`` and the prior."""
+        q, z, prior, reconstruction, kl, terms = bound(vae, images)
+        draw: Callable[..., Tensor] = prior.rsample if prior.has_rsample else prior.sample
+        samples = draw((len(z),))
+        if self.divergence == "mmd":
+            divergence = mmd(z, samples, self._kernel(z.shape[1]))
+        else:
+            of = q if self.data is None else vae.encode(self.data.to(images.device))
+            divergence = inclusive_kl(prior, of, samples).mean()
+        terms[self.divergence] = divergence
+        return Loss(
+            reconstruction + self.beta * progress.hold(kl) + self.alpha * divergence, reconstruction, terms
+        )
+
+    def _kernel(self, latents: int) -> Kernel:
+        kernel: Any = (
+            gaussian_kernel if self.kernel == "gaussian" else partial(inverse_multiquadratic, norm=self.norm)
+        )
+        return over_scales(kernel, [2 * latents * scale for scale in self.scales])
+
+
+_MOST_DATA = 10_000
+
+
+class _Mixture:
+    """``q(z)`` of a batch by an estimator, which may need to know the size of the data set."""
+
+    def __init__(self, estimator: Estimator, size: int | None, owner: str) -> None:
+        if size is not None and size < 1:
+            raise UnweaveError(f"objective.dataset_size must be at least 1, got {size}")
+        self.estimator, self.size, self.owner = estimator, size, owner
+
+    def prepare(self, source: Source, batch: int) -> None:
+        self.size = source.count if self.size is None else self.size
+        self._need(source.name)
+        mixture_weights(self.estimator, batch, self.size)
+
+    def __call__(self, q: Distribution, z: Tensor) -> Aggregate:
+        self._need("it")
+        return aggregate(q, z, mixture_weights(self.estimator, len(z), self.size))
+
+    def _need(self, what: str) -> None:
+        if self.size is None and self.estimator in ("mws", "mss", "split"):
+            raise UnweaveError(
+                f"{self.owner} with estimator {self.estimator} needs the number of images of the data set, but {what} "
+                f"has none: set objective.dataset_size, or objective.estimator=mixture, which needs no such number"
+            )
+
+
+def _check_posterior(name: str, vae: VAE) -> None:
+    if not factorises(posteriors_of(vae)):
+        raise UnweaveError(
+            f"{name} needs posteriors that factorise over the latents, but {type(vae.posterior).__name__} does not: "
+            f"choose posterior=DiagonalNormal"
+        )
