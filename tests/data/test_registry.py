@@ -11,7 +11,8 @@ from unweave.errors import UnweaveError
 
 
 def test_names_are_those_of_the_classes() -> None:
-    assert list(DATASETS.values()) == [DSprites, Circles, XYSquares, Folder, Arrays]
+    assert {DSprites, Circles, XYSquares, Folder, Arrays} <= set(DATASETS.values())
+    assert all(name == dataset.__name__ for name, dataset in DATASETS.items())
     assert list(DATASETS) == ["DSprites", "Circles", "XYSquares", "Folder", "Arrays"]
     for cls in DATASETS.values():
         assert "\n" not in cls.description

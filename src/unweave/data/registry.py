@@ -9,11 +9,12 @@ from unweave.data.circles import Circles
 from unweave.data.dataset import Dataset, user_path
 from unweave.data.dsprites import DSprites
 from unweave.data.folder import Folder
+from unweave.data.mnist import MNIST, FashionMNIST
 from unweave.data.xysquares import XYSquares
 from unweave.errors import UnweaveError, plain, unknown
 
 DATASETS: dict[str, type[Dataset]] = {
-    cls.__name__: cls for cls in (DSprites, Circles, XYSquares, Folder, Arrays)
+    cls.__name__: cls for cls in (DSprites, Circles, XYSquares, MNIST, FashionMNIST, Folder, Arrays)
 }
 
 

@@ -220,7 +220,8 @@ def _draw(
     """The images of a step in parts of ``size``: batch after batch; a batch of pairs is two parts, first and second."""
     if pairing is None:
         return [dataset.sample(size, rng).images for _ in range(batches)]
-    return [images for _ in range(batches) for images in _pairs(dataset, size, rng, pairing.k)]
+    pairs = [dataset.pairs(size, rng, pairing.k) for _ in range(batches)]
+    return [half.images for pair in pairs for half in pair]
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
@@ -228,25 +229,15 @@ def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
-def _pairs(dataset: Dataset, n: int, rng: Generator, k: int | None) -> tuple[NDArray[Any], NDArray[Any]]:
-    space = dataset.factor_space()
-    first, second = space.pairs(n, rng, k)
-    while (out := dataset.held_out(first) | dataset.held_out(second)).any():
-        first[out], second[out] = space.pairs(int(out.sum()), rng, k)
-    return dataset.images(first), dataset.images(second)
-
-
 def _check_pairs(pairing: Pairing, vae: VAE, dataset: Dataset, rng: Generator) -> None:
     """Refuse, before step 0, data in which pairs that differ in ``k`` factors cannot be found, and odd posteriors."""
-    name = f"pairing {type(pairing).__name__}"
-    if dataset.space is None or dataset.space.count != dataset.count:
-        lack = "has no known factors" if dataset.space is None else "lacks some combinations of its factors"
+    if dataset.space is None:
         raise UnweaveError(
-            f"{name} needs images of any combination of known factors, but {dataset.name} {lack}: choose a data set "
-            f"with all of them (such as data=dsprites), or pairing=none"
+            f"pairing {type(pairing).__name__} needs pairs that differ in known factors, but {dataset.name} has none: "
+            f"choose a data set with factors (such as data=dsprites), or pairing=none"
         )
     pairing.check(vae.posterior)
-    _pairs(dataset, 1, rng, pairing.k)
+    dataset.pairs(1, rng, pairing.k)
 
 
 def _finite(module: nn.Module) -> bool:
