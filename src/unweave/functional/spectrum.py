@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 
-def singular_values(matrix: Tensor, rank: int, *, extra: int = 10, passes: int = 4, seed: int = 0) -> Tensor:
+def singular_values(matrix: Tensor, rank: int, *, extra: int = 20, passes: int = 8, seed: int = 0) -> Tensor:
     """The ``rank`` largest singular values of a matrix ``(n, m)``, largest first, by a randomised range finder.
 
     ``Q`` spans ``(A A^T)^passes A G`` for a Gaussian ``G`` of ``rank + extra`` columns, orthonormalised after every
