@@ -1,6 +1,21 @@
-"""Runs: what was asked, what came out, and how it is scored."""
+"""Runs: what was asked, what came out, how it is scored; many of them as a study, and where they are found again."""
 
-from unweave.runs.config import Config
-from unweave.runs.run import Codes, Run
+import importlib
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Codes", "Config", "Run"]
+if TYPE_CHECKING:
+    from unweave.runs.config import Config
+    from unweave.runs.run import Codes, Run
+    from unweave.runs.store import Store
+    from unweave.runs.study import Study
+
+_OBJECTS = {"Codes": "run", "Config": "config", "Run": "run", "Store": "store", "Study": "study"}
+
+__all__ = ["Codes", "Config", "Run", "Store", "Study"]
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when first asked for: a look into the store must not pay for torch.
+    if name in _OBJECTS:
+        return getattr(importlib.import_module(f"unweave.runs.{_OBJECTS[name]}"), name)
+    raise AttributeError(f"module 'unweave.runs' has no attribute {name!r}")

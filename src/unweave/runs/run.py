@@ -220,7 +220,7 @@ class Run:
     ) -> Outcome:
         config = self.config
         dataset = self.dataset()
-        vae, objective = _fresh(config, dataset, device)
+        vae, objective = fresh(config, dataset, device)
         started = time.monotonic()
 
         def tell(status: str, step: int, reason: str | None) -> None:
@@ -317,7 +317,7 @@ def follow(
     if share.first(lambda: False):
         return Outcome("finished", config.steps)
     dataset = config.make_dataset()
-    vae, objective = _fresh(config, dataset, device)
+    vae, objective = fresh(config, dataset, device)
     return train(
         vae,
         objective,
@@ -332,8 +332,14 @@ def follow(
     )
 
 
-def _fresh(config: Config, dataset: Dataset, device: torch.device | str) -> tuple[VAE | GAN, Objective]:
-    """A model and its objective with the weights that the config's seed gives them."""
+def fresh(config: Config, dataset: Dataset, device: torch.device | str) -> tuple[VAE | GAN, Objective]:
+    """A model and its objective with the weights that the config's seed gives them.
+
+    Example:
+        >>> config = Config.read(words=["data=circles", "data.size=32", "latents=2"])
+        >>> fresh(config, config.make_dataset(), "cpu")[0].latents
+        2
+    """
     with torch.random.fork_rng(devices=[]):
         seed_torch(config.seed, "weights")
         model = config.make_model(dataset.image_shape).to(device)

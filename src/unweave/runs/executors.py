@@ -1,0 +1,389 @@
+"""Where runs are worked off: processes of this machine, or a Ray cluster. One interface; the runs do not notice."""
+
+import collections
+import contextlib
+import json
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from unweave.errors import UnweaveError, unknown
+from unweave.runs.work import Ended, fail, is_done
+
+Kind = Literal["started", "ended", "lost", "beat"]
+
+
+@dataclass(frozen=True)
+class Event:
+    """What happened to a run: it started, it ended (how), its process was lost and it is queued again; or a beat.
+
+    Beats come about twice a second, with no run, so that a display can look at what is under way.
+
+    Example:
+        >>> Event("ended", Path("runs/a"), "finished").how
+        'finished'
+    """
+
+    kind: Kind
+    folder: Path | None = None
+    how: Ended | None = None
+
+
+Tell = Callable[[Event], None]
+Stop = Callable[[], bool]
+
+
+class Executor(Protocol):
+    """Works off the runs in some folders, in whatever order, and tells what happens."""
+
+    def execute(self, folders: Sequence[Path], tell: Tell, stop: Stop) -> None:
+        """Returns when every run has ended, or soon after ``stop`` says so (the runs then are interrupted)."""
+
+
+class Local:
+    """Processes of this machine, one thread each, each on a core of its own, each taking run after run.
+
+    A process that dies is replaced and its run goes on from its last saved state; a run that has cost ``attempts``
+    processes is given up as failed. If the sweep itself is killed, the processes notice and save their runs.
+
+    Args:
+        workers: processes; none: as many as there are cores for us.
+        attempts: processes that a run may cost.
+        checkpoint_seconds: time between the saved states of a run.
+        pinned: keep each process on one core.
+
+    Example:
+        >>> Local(workers=2).workers
+        2
+    """
+
+    def __init__(
+        self,
+        *,
+        workers: int | None = None,
+        attempts: int = 3,
+        checkpoint_seconds: float = 30.0,
+        pinned: bool = True,
+    ) -> None:
+        self.cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
+        self.workers = workers or len(self.cores) or os.cpu_count() or 1
+        self.attempts = attempts
+        self.checkpoint_seconds = checkpoint_seconds
+        self.pinned = pinned and bool(self.cores)
+
+    def execute(
+        self, folders: Sequence[Path], tell: Tell = lambda _: None, stop: Stop = lambda: False
+    ) -> None:
+        """Work off the runs; see :class:`Executor`."""
+        pool = _Pool(self, folders, tell)
+        beat = time.monotonic()
+        try:
+            while pool.busy and not stop():
+                pool.hand_out()
+                pool.listen()
+                if time.monotonic() - beat > 0.5:
+                    beat = time.monotonic()
+                    tell(Event("beat"))
+        finally:
+            pool.close()
+
+
+class _Pool:
+    """The worker processes of one call, the runs that wait and the runs that are lost too often."""
+
+    def __init__(self, settings: Local, folders: Sequence[Path], tell: Tell) -> None:
+        self.settings = settings
+        self.tell = tell
+        self.queue = collections.deque(folders)
+        self.later: list[tuple[float, Path]] = []  # at work in another process: asked again after a while
+        self.lost: collections.Counter[Path] = collections.Counter()
+        self.stillborn = 0
+        self.selector = selectors.DefaultSelector()
+        self.workers = {slot: self._start(slot) for slot in range(min(settings.workers, len(folders)))}
+
+    @property
+    def busy(self) -> bool:
+        return bool(self.queue or self.later or any(worker.folder for worker in self.workers.values()))
+
+    def hand_out(self) -> None:
+        now = time.monotonic()
+        self.queue.extend(folder for due, folder in self.later if due <= now)
+        self.later = [(due, folder) for due, folder in self.later if due > now]
+        for worker in self.workers.values():
+            if self.queue and worker.ready and worker.folder is None:
+                folder = self.queue.popleft()
+                worker.ask(folder)
+                self.tell(Event("started", folder))
+
+    def listen(self) -> None:
+        for key, _ in self.selector.select(timeout=0.1):
+            worker = self.workers[key.data]
+            for answer in worker.answers():
+                if answer is None:
+                    self._replace(key.data)
+                elif answer == "ready":
+                    worker.ready, self.stillborn = True, 0
+                elif worker.folder is not None:
+                    folder, worker.folder = worker.folder, None
+                    self._ended(folder, answer)
+
+    def _ended(self, folder: Path, how: Ended) -> None:
+        if how == "busy":
+            self.later.append((time.monotonic() + 1.0, folder))
+        elif how == "interrupted":  # somebody asked the process to stop, not us
+            self._again(folder)
+        else:
+            self.tell(Event("ended", folder, how))
+
+    def _replace(self, slot: int) -> None:
+        """A worker is gone: another takes its place, and its run goes on from its last saved state."""
+        worker = self.workers[slot]
+        assert worker.process.stdout is not None
+        self.selector.unregister(worker.process.stdout)
+        code = worker.process.wait()
+        self.stillborn += not worker.ready
+        if self.stillborn >= 2 * self.settings.attempts:
+            raise UnweaveError(f"worker processes do not start ({_why(code)}); their words are above")
+        self.workers[slot] = self._start(slot)
+        if worker.folder is None:
+            return
+        self.lost[worker.folder] += 1
+        times = self.lost[worker.folder]
+        if times < self.settings.attempts or is_done(worker.folder):
+            self._again(worker.folder)
+        else:
+            often = f"{times} times" if times > 1 else "once"
+            fail(worker.folder, f"its process died {often}, at last with {_why(code)}")
+            self.tell(Event("ended", worker.folder, "failed"))
+
+    def _again(self, folder: Path) -> None:
+        self.queue.appendleft(folder)
+        self.tell(Event("lost", folder))
+
+    def _start(self, slot: int) -> "_Worker":
+        settings = self.settings
+        core = settings.cores[slot % len(settings.cores)] if settings.pinned else -1
+        process = subprocess.Popen(
+            [sys.executable, "-m", "unweave.runs.work", str(core), str(settings.checkpoint_seconds)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={**os.environ, **dict.fromkeys(_THREADS, "1")},
+            start_new_session=True,  # Ctrl-C is for us; we then ask them to stop
+        )
+        assert process.stdout is not None
+        os.set_blocking(process.stdout.fileno(), False)
+        self.selector.register(process.stdout, selectors.EVENT_READ, slot)
+        return _Worker(process)
+
+    def close(self) -> None:
+        """Let workers finish: idle ones see the end of their input, those at work save their run first."""
+        for worker in self.workers.values():
+            assert worker.process.stdin is not None
+            with contextlib.suppress(BrokenPipeError):
+                worker.process.stdin.close()
+            if worker.folder is not None or not worker.ready:
+                worker.process.terminate()
+        for worker in self.workers.values():
+            try:
+                worker.process.wait(timeout=60)
+            except subprocess.TimeoutExpired:
+                worker.process.kill()
+                worker.process.wait()
+            if worker.process.stdout is not None:
+                worker.process.stdout.close()
+        self.selector.close()
+
+
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
+
+@dataclass
+class _Worker:
+    process: "subprocess.Popen[bytes]"
+    folder: Path | None = None
+    ready: bool = False
+    received: bytearray = field(default_factory=bytearray)
+
+    def ask(self, folder: Path) -> None:
+        assert self.process.stdin is not None
+        self.folder = folder
+        with contextlib.suppress(BrokenPipeError):  # it died this moment; its closed output tells
+            self.process.stdin.write(json.dumps(str(folder)).encode() + b"\n")
+            self.process.stdin.flush()
+
+    def answers(self) -> list[Any]:
+        """Whole lines that have come; ``None`` at the end: there will be no more."""
+        assert self.process.stdout is not None
+        piece: bytes | None = self.process.stdout.read(65536)
+        if piece is None:
+            return []
+        self.received += piece
+        *lines, rest = bytes(self.received).split(b"\n")
+        self.received = bytearray(rest)
+        found = [json.loads(line) for line in lines]
+        return found if piece else [*found, None]
+
+
+def _why(code: int) -> str:
+    return f"signal {-code}" if code < 0 else f"exit code {code}"
+
+
+class OnRay:
+    """A Ray cluster: an existing one, or one on this machine for as long as the sweep lasts.
+
+    The folders must be seen by every node under the same path. A run whose worker or node dies is given to another one
+    and goes on from its last saved state; the lock in its folder keeps two from working at it at once.
+
+    Args:
+        address: of a cluster (``auto``, ``host:6379``, ``ray://host:10001``); none: ``RAY_ADDRESS``, else a local one.
+        workers: runs at once on a local cluster; none: as many as there are cores.
+        resources: what a run takes, e.g. ``{"CPU": 1, "GPU": 0.25}``.
+        attempts: processes that a run may cost.
+        checkpoint_seconds: time between the saved states of a run.
+
+    Example:
+        >>> OnRay(resources={"CPU": 2}).resources
+        {'CPU': 2}
+    """
+
+    def __init__(
+        self,
+        *,
+        address: str | None = None,
+        workers: int | None = None,
+        resources: Mapping[str, float] | None = None,
+        attempts: int = 3,
+        checkpoint_seconds: float = 30.0,
+    ) -> None:
+        self.address = address or os.environ.get("RAY_ADDRESS")
+        self.workers = workers
+        self.resources = dict(resources or {"CPU": 1})
+        self.attempts = attempts
+        self.checkpoint_seconds = checkpoint_seconds
+
+    def execute(
+        self, folders: Sequence[Path], tell: Tell = lambda _: None, stop: Stop = lambda: False
+    ) -> None:
+        """Work off the runs; see :class:`Executor`."""
+        ray = _ray()
+        begun = not ray.is_initialized()
+        if begun:
+            self._connect(ray)
+        try:
+            self._execute(ray, [folder.resolve() for folder in folders], list(folders), tell, stop)
+        finally:
+            if begun:
+                ray.shutdown()
+
+    def _connect(self, ray: Any) -> None:
+        options: dict[str, Any] = {
+            "logging_level": "error",
+            "log_to_driver": False,
+            "include_dashboard": False,
+        }
+        if self.address:
+            options = {"logging_level": "error", "log_to_driver": False, "address": self.address}
+        else:
+            options |= {
+                "num_cpus": self.workers or len(os.sched_getaffinity(0)),
+                "object_store_memory": 100 * 2**20,  # runs exchange nothing but the name of a folder
+            }
+        try:
+            ray.init(**options)
+        except Exception as error:  # Ray raises many kinds for a cluster that is not there
+            raise UnweaveError(
+                f"cannot reach a Ray cluster at {self.address or 'this machine'}: {str(error).splitlines()[0][:200]}"
+            ) from error
+
+    def _execute(
+        self, ray: Any, folders: Sequence[Path], named: Sequence[Path], tell: Tell, stop: Stop
+    ) -> None:
+        counts = {name: amount for name, amount in self.resources.items() if name not in ("CPU", "GPU")}
+        task = ray.remote(_on_ray).options(
+            num_cpus=self.resources.get("CPU", 1),
+            num_gpus=self.resources.get("GPU", 0),
+            resources=counts or None,
+            max_retries=self.attempts - 1,
+            runtime_env={"env_vars": dict.fromkeys(_THREADS, "1")},
+        )
+        device = "cuda" if self.resources.get("GPU") else "cpu"
+        pending = {
+            task.remote(str(folder), device, self.checkpoint_seconds): name
+            for folder, name in zip(folders, named, strict=True)
+        }
+        begun: set[Path] = set()
+        while pending:
+            if stop():
+                for reference in pending:
+                    ray.cancel(reference, force=False)
+                return
+            ended, _ = ray.wait(list(pending), num_returns=1, timeout=0.5)
+            for name in pending.values():
+                if name not in begun and (name / "status.json").exists():
+                    begun.add(name)
+                    tell(Event("started", name))
+            for reference in ended:
+                name = pending.pop(reference)
+                try:
+                    how: Ended = ray.get(reference)
+                except Exception as error:  # the run itself reports what it raises: this is Ray's
+                    fail(name, f"its process was lost {self.attempts} times: {type(error).__name__}")
+                    how = "failed"
+                tell(Event("ended", name, how))
+            tell(Event("beat"))
+
+
+def _on_ray(folder: str, device: str, checkpoint_seconds: float) -> Ended:
+    """A run on a node of the cluster; waits for a predecessor that has lost its node but not yet noticed."""
+    from unweave.runs.work import work
+
+    asker = os.getppid()
+    while True:
+        ended = work(
+            Path(folder),
+            device=device,
+            checkpoint_seconds=checkpoint_seconds,
+            stop=lambda: os.getppid() != asker,
+        )
+        if ended != "busy":
+            return ended
+        time.sleep(1.0)
+
+
+def _ray() -> Any:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    try:
+        import ray
+    except ImportError as error:
+        raise UnweaveError("the ray executor needs Ray: pip install 'unweave[cluster]'") from error
+    return ray
+
+
+EXECUTORS: dict[str, type] = {"local": Local, "ray": OnRay}
+
+
+def make(name: str, **options: Any) -> Executor:
+    """The executor of that name with the options it knows; those that are none are left to it.
+
+    Example:
+        >>> type(make("local", workers=3, address=None)).__name__
+        'Local'
+    """
+    import inspect
+
+    if name not in EXECUTORS:
+        raise unknown("executor", name, EXECUTORS)
+    known = inspect.signature(EXECUTORS[name]).parameters
+    for key, value in options.items():
+        if value is not None and key not in known:
+            raise UnweaveError(f"the {name} executor has no option {key}")
+    executor: Executor = EXECUTORS[name](
+        **{key: value for key, value in options.items() if value is not None and key in known}
+    )
+    return executor

@@ -1,0 +1,489 @@
+"""All runs under a folder, found again by what they are. The run folders are the truth; the index can be thrown away.
+
+The index is an SQLite file beside the runs. Before every answer it is brought up to date: a run's folder changes its
+time stamp whenever one of its files is replaced, so only those that changed are read again.
+"""
+
+import contextlib
+import csv
+import functools
+import io
+import json
+import logging
+import os
+import re
+import shutil
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from unweave.errors import UnweaveError, plain, unknown
+
+logger = logging.getLogger("unweave")
+
+INDEX = ".index.sqlite"
+_FORMAT = 1
+_SCHEMA = f"""
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, folder TEXT UNIQUE, stamp INTEGER, running INTEGER, problem TEXT, facts TEXT
+);
+CREATE TABLE keys (key TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE facts (key TEXT, run INTEGER, number REAL, text TEXT, PRIMARY KEY (key, run)) WITHOUT ROWID;
+PRAGMA user_version = {_FORMAT};
+"""
+_SKIPPED = {"checkpoints", "pictures"}
+
+
+@dataclass
+class Entry:
+    """What the index knows of a run: its folder, and its config, scores, status and times as flat ``key: value``.
+
+    Example:
+        >>> Entry(Path("runs/a"), {"objective": "FactorVAE", "objective.gamma": 35.0, "mig": 0.4})["mig"]
+        0.4
+    """
+
+    folder: Path
+    known: Mapping[str, Any] | str = field(default_factory=dict)
+
+    @functools.cached_property
+    def facts(self) -> Mapping[str, Any]:
+        """All keys with their values; read from the index's text when first asked for."""
+        return json.loads(self.known) if isinstance(self.known, str) else self.known
+
+    def __getitem__(self, key: str) -> Any:
+        return self.facts.get(key)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One word of a question: ``objective=FactorVAE``, ``objective.gamma>10``, ``status!=finished``.
+
+    Names are compared without regard to case, hyphens and underscores.
+
+    Example:
+        >>> Condition.read("objective.gamma>=10")
+        Condition(key='objective.gamma', sign='>=', value='10')
+    """
+
+    key: str
+    sign: str
+    value: str
+
+    @classmethod
+    def read(cls, word: str) -> "Condition":
+        """The condition that a word states."""
+        found = re.fullmatch(r"([\w.\-]+)\s*(<=|>=|!=|=|<|>)\s*(.*)", word.strip())
+        if not found or (found[2] in ("<", ">", "<=", ">=") and _number(found[3]) is None):
+            raise UnweaveError(
+                f"expected a condition such as objective=FactorVAE or 'objective.gamma>10', got {word!r}"
+            )
+        return cls(*found.groups())
+
+
+class Store:
+    """The runs under a folder.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.runs import Config, Run
+        >>> root = Path(tempfile.mkdtemp())
+        >>> for beta in (1, 16):
+        ...     config = Config.read(words=["data=circles", f"objective.beta={beta}"])
+        ...     _ = Run.create(config, root / f"beta{beta}")
+        >>> [entry["objective.beta"] for entry in Store(root).find(["data=circles", "objective.beta>10"])]
+        [16.0]
+    """
+
+    def __init__(self, root: Path | str = "runs", *, index: Path | None = None) -> None:
+        self.root = Path(root)
+        if not self.root.is_dir():
+            raise UnweaveError(f"there is no folder {self.root}; say where the runs are with --root")
+        self.path = index or self.root / INDEX
+        self.connection = self._open()
+
+    def close(self) -> None:
+        """Let go of the index."""
+        self.connection.close()
+
+    def find(
+        self, conditions: Sequence[str | Condition] = (), *, sort: str | None = None, refresh: bool = True
+    ) -> list[Entry]:
+        """The runs that meet all conditions, ordered by folder or by the key ``sort`` (``-mig``: largest first)."""
+        if refresh:
+            self.refresh()
+        wanted = [Condition.read(c) if isinstance(c, str) else c for c in conditions]
+        known = {row[0] for row in self.connection.execute("SELECT key FROM keys")}
+        for key in [*(c.key for c in wanted), *([sort.lstrip("-")] if sort else [])]:
+            if known and key not in known:
+                raise unknown("key", key, known)
+        clauses, values = [], []
+        for condition in wanted:
+            clause, value = _clause(condition)
+            clauses.append(clause)
+            values += value
+        where = " AND ".join(["problem IS NULL", *clauses])
+        rows = self.connection.execute(
+            f"SELECT folder, facts, running FROM runs WHERE {where} ORDER BY folder", values
+        ).fetchall()
+        entries = [
+            _alive(Entry(self.root / folder, facts)) if running else Entry(self.root / folder, facts)
+            for folder, facts, running in rows
+        ]
+        if sort:
+            name, down = sort.lstrip("-"), sort.startswith("-")
+            having = [entry for entry in entries if entry[name] is not None]
+            having.sort(key=lambda entry: _order(entry[name]), reverse=down)
+            entries = having + [entry for entry in entries if entry[name] is None]
+        return entries
+
+    def problems(self) -> dict[Path, str]:
+        """The run folders that could not be read, and why."""
+        rows = self.connection.execute(
+            "SELECT folder, problem FROM runs WHERE problem IS NOT NULL ORDER BY folder"
+        )
+        return {self.root / folder: problem for folder, problem in rows}
+
+    def refresh(self) -> int:
+        """Bring the index up to date; returns how many folders were read."""
+        kept = {row[0]: row[1] for row in self.connection.execute("SELECT folder, stamp FROM runs")}
+        seen: dict[str, int] = {}
+        _walk(str(self.root), "", kept, seen)
+        changed = [name for name, stamp in seen.items() if kept.get(name) != stamp]
+        gone = [name for name in kept if name not in seen]
+        if changed or gone:
+            try:
+                with self.connection:
+                    self._forget([*gone, *(name for name in changed if name in kept)])
+                    self._read(changed, seen)
+            except sqlite3.OperationalError as error:
+                raise UnweaveError(f"cannot write the index {self.path}: {error}") from error
+        return len(changed)
+
+    def rebuild(self) -> int:
+        """Throw the index away and read every run folder; returns how many there are."""
+        self.close()
+        self.path.unlink(missing_ok=True)
+        self.connection = self._open()
+        return self.refresh()
+
+    def locate(self, word: str) -> Path:
+        """The folder of the one run that a word means: a folder, or the beginning of a label or identity."""
+        for place in (Path(word), self.root / word):
+            if (place / "run.json").exists():
+                return place
+        found = [
+            entry.folder
+            for entry in self.find()
+            if entry.folder.name.startswith(word) or str(entry["identity"] or "").startswith(word)
+        ]
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise UnweaveError(
+                f"{word} may be any of {len(found)} runs ({found[0]}, {found[1]}, ...): say more of it"
+            )
+        raise UnweaveError(f"there is no run {word} in {self.root}; `unweave runs list` shows those that are")
+
+    def remove(self, folders: Iterable[Path]) -> None:
+        """Delete run folders, with all that is in them."""
+        for folder in folders:
+            if not (folder / "run.json").exists():
+                raise UnweaveError(f"{folder} is not the folder of a run: it has no run.json")
+            try:
+                shutil.rmtree(folder)
+            except OSError as error:
+                raise UnweaveError(f"cannot remove {folder}: {error.strerror or error}") from error
+        self.refresh()
+
+    def _open(self) -> sqlite3.Connection:
+        for path in (self.path, self.path, ":memory:"):  # the second time after a damaged one was removed
+            connection = None
+            try:
+                connection = sqlite3.connect(path, timeout=30)
+                connection.execute("PRAGMA synchronous = OFF")  # it can always be made again
+                if connection.execute("PRAGMA user_version").fetchone()[0] == _FORMAT:
+                    return connection
+                if not connection.execute("SELECT name FROM sqlite_master").fetchall():
+                    connection.executescript(_SCHEMA)
+                    return connection
+            except sqlite3.OperationalError:
+                continue  # no place to write it: then without a file
+            except sqlite3.DatabaseError:
+                pass
+            if connection is not None:
+                connection.close()
+            self.path.unlink(missing_ok=True)  # damaged, or of another version
+        raise UnweaveError(f"cannot make the index {self.path}")
+
+    def _forget(self, names: Sequence[str]) -> None:
+        for name in names:
+            row = self.connection.execute("SELECT id, facts FROM runs WHERE folder = ?", (name,)).fetchone()
+            if row:
+                keys = json.loads(row[1])
+                self.connection.executemany(
+                    "DELETE FROM facts WHERE key = ? AND run = ?", [(key, row[0]) for key in keys]
+                )
+                self.connection.execute("DELETE FROM runs WHERE id = ?", (row[0],))
+
+    def _read(self, names: Sequence[str], stamps: Mapping[str, int]) -> None:
+        number = self.connection.execute("SELECT COALESCE(MAX(id), 0) FROM runs").fetchone()[0]
+        facts = []
+        for name in names:
+            number += 1
+            problem, known = None, {}
+            try:
+                known = read_facts(self.root / name)
+            except UnweaveError as error:
+                problem = str(error)
+                logger.warning("%s; the run is left out", problem)
+            self.connection.execute(
+                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)",
+                (number, name, stamps[name], known.get("status") == "running", problem, json.dumps(known)),
+            )
+            for key, value in known.items():
+                text = None if value is None else plain(str(value))
+                facts.append((key, number, _number(value), text))
+        facts.sort()  # in the order of the table, so that it is written from left to right
+        self.connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?)", facts)
+        self.connection.executemany("INSERT OR IGNORE INTO keys VALUES (?)", {(fact[0],) for fact in facts})
+
+
+def read_facts(folder: Path) -> dict[str, Any]:
+    """Everything worth asking for of a run, flat: its status and times, its config, its scores.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.runs import Config, Run
+        >>> run = Run.create(Config.read(words=["data=circles", "seed=3"]), Path(tempfile.mkdtemp()) / "run")
+        >>> facts = read_facts(run.folder)
+        >>> facts["status"], facts["data"], facts["seed"]
+        ('new', 'Circles', 3)
+    """
+    made = _json(folder / "run.json")
+    config = made.get("config")
+    if not isinstance(config, dict):
+        from unweave.runs.config import read_file
+
+        config = read_file(folder / "config.yaml")
+    status = _json(folder / "status.json", {})
+    scores = _json(folder / "scores.json", {})
+    last = last_record(folder / "history.jsonl")
+    finished = (folder / "model.safetensors").exists()
+    facts: dict[str, Any] = {
+        "label": folder.name,
+        "identity": made.get("identity"),
+        "created": made.get("created"),
+        "status": "finished" if finished else status.get("status", "new"),
+        "reason": status.get("reason"),
+        "seconds": status.get("seconds"),
+        "step": config.get("steps") if finished else last.get("step", status.get("step", 0)),
+    }
+    facts |= flatten(config)
+    for name, score in scores.items():
+        if not isinstance(score, dict) or "value" not in score:
+            raise UnweaveError(f"cannot read {folder / 'scores.json'}: {name} has no value")
+        facts[name] = score["value"]
+    facts |= {f"last.{key}": value for key, value in last.items() if key not in ("step", "seconds")}
+    return {key: value for key, value in facts.items() if not isinstance(value, dict)}
+
+
+def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
+    """A config with dotted keys: parts by name, their options behind them.
+
+    Example:
+        >>> flatten({"objective": {"name": "BetaVAE", "beta": 4.0}, "steps": 10})
+        {'objective': 'BetaVAE', 'objective.beta': 4.0, 'steps': 10}
+    """
+    flat: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            flat[key] = value.get("name")
+            flat |= {f"{key}.{option}": v for option, v in value.items() if option != "name"}
+        else:
+            flat[key] = value
+    return {key: " ".join(map(str, v)) if isinstance(v, list | tuple) else v for key, v in flat.items()}
+
+
+def last_record(history: Path) -> dict[str, Any]:
+    """The last whole record of a history, without the lists in it; empty if there is none. Reads the end only.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "history.jsonl"
+        >>> _ = path.write_text('{"step": 1, "kl": 2.0}' + chr(10) + '{"step": 2, "k')
+        >>> last_record(path)
+        {'step': 1, 'kl': 2.0}
+    """
+    try:
+        with history.open("rb") as file:
+            size = file.seek(0, io.SEEK_END)
+            file.seek(max(0, size - 8192))
+            lines = file.read().splitlines()
+    except OSError:
+        return {}
+    for line in reversed(lines):
+        with contextlib.suppress(ValueError):
+            record = json.loads(line)
+            if isinstance(record, dict):
+                return {key: value for key, value in record.items() if not isinstance(value, list)}
+    return {}
+
+
+def damage(folder: Path) -> Iterator[str]:
+    """What is wrong with the files of a run, read in full: each sentence names a file, and its line if it has lines.
+
+    Example:
+        >>> import tempfile
+        >>> list(damage(Path(tempfile.mkdtemp())))[0].endswith("run.json: there is no such file")
+        True
+    """
+    for name in ("run.json", "status.json", "scores.json"):
+        path = folder / name
+        if path.exists() or name == "run.json":
+            try:
+                _json(path)
+            except UnweaveError as error:
+                yield str(error)
+    history = folder / "history.jsonl"
+    if history.exists():
+        for number, line in enumerate(history.read_bytes().splitlines(), 1):
+            try:
+                json.loads(line)
+            except ValueError:
+                yield f"{history}, line {number}, is no record: it is passed over"
+
+
+def export(entries: Sequence[Entry], path: Path) -> Path:
+    """Write runs as a table, a row each: ``.csv``, or ``.parquet`` (with the extra ``parquet``).
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "runs.csv"
+        >>> print(export([Entry(Path("runs/a"), {"seed": 0, "mig": 0.5})], path).read_text().strip())
+        folder,seed,mig
+        runs/a,0,0.5
+    """
+    columns = list(dict.fromkeys(key for entry in entries for key in entry.facts))
+    rows = [[str(entry.folder), *(entry[key] for key in columns)] for entry in entries]
+    if path.suffix == ".csv":
+        from unweave import atomic
+
+        buffer = io.StringIO()
+        writer = csv.writer(buffer, lineterminator="\n")
+        writer.writerow(["folder", *columns])
+        writer.writerows(rows)
+        atomic.write(path, buffer.getvalue())
+        return path
+    if path.suffix != ".parquet":
+        raise UnweaveError(
+            f"runs are exported as .csv or .parquet, got {path.name}: change the file's ending"
+        )
+    try:
+        import duckdb
+    except ImportError as error:
+        raise UnweaveError(
+            "Parquet needs DuckDB: pip install 'unweave[parquet]'; or export as .csv"
+        ) from error
+    kinds = [_kind([row[i] for row in rows]) for i in range(len(columns) + 1)]
+    names = [f'"{name}" {kind}' for name, kind in zip(["folder", *columns], kinds, strict=True)]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with duckdb.connect() as database:
+        database.execute(f"CREATE TABLE runs ({', '.join(names)})")
+        if rows:
+            as_text = [
+                [
+                    str(v) if kind == "VARCHAR" and v is not None else v
+                    for v, kind in zip(row, kinds, strict=True)
+                ]
+                for row in rows
+            ]
+            database.executemany(f"INSERT INTO runs VALUES ({', '.join('?' * len(kinds))})", as_text)
+        quoted = str(path).replace("'", "''")
+        try:
+            database.execute(f"COPY runs TO '{quoted}' (FORMAT parquet)")
+        except duckdb.Error as error:
+            raise UnweaveError(f"cannot write {path}: {str(error).splitlines()[0]}") from error
+    return path
+
+
+def _walk(root: str, prefix: str, kept: Mapping[str, int], seen: dict[str, int]) -> None:
+    """Every run folder under ``root`` with its time stamp; what lies inside a run is not looked at."""
+    try:
+        with os.scandir(os.path.join(root, prefix) if prefix else root) as entries:  # noqa: PTH118  thousands of them
+            inner = [e for e in entries if e.name[0] != "." and e.name not in _SKIPPED and e.is_dir()]
+    except OSError:
+        return
+    for entry in inner:
+        name = f"{prefix}/{entry.name}" if prefix else entry.name
+        if name in kept or os.path.exists(f"{entry.path}/run.json"):  # noqa: PTH110  ten times as fast as a Path
+            seen[name] = entry.stat().st_mtime_ns
+        else:
+            _walk(root, name, kept, seen)
+
+
+def _clause(condition: Condition) -> tuple[str, list[Any]]:
+    number = _number(condition.value)
+    exists = "id IN (SELECT run FROM facts WHERE key = ? AND {})"
+    if condition.sign in ("=", "!="):
+        match = "(text = ? OR number = ?)" if number is not None else "text = ?"
+        values: list[Any] = [condition.key, plain(condition.value), *([number] if number is not None else [])]
+        return ("NOT " if condition.sign == "!=" else "") + exists.format(match), values
+    return exists.format(f"number {condition.sign} ?"), [condition.key, number]
+
+
+def _alive(entry: Entry) -> Entry:
+    """A run that says it is running, but whose process is gone, is interrupted."""
+    if entry["status"] != "running":
+        return entry
+    import fcntl
+
+    try:
+        with (entry.folder / ".lock").open() as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return entry
+    except OSError:
+        pass
+    return Entry(entry.folder, {**entry.facts, "status": "interrupted"})
+
+
+def _json(path: Path, default: dict[str, Any] | None = None) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        if default is not None:
+            return default
+        raise UnweaveError(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise UnweaveError(f"cannot read {path}: {error}") from error
+    if not isinstance(content, dict):
+        raise UnweaveError(f"cannot read {path}: it holds no mapping")
+    return content
+
+
+def _number(value: Any) -> float | None:
+    if isinstance(value, bool):
+        return float(value)
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _order(value: Any) -> tuple[int, Any]:
+    number = _number(value)
+    return (1, str(value)) if number is None else (0, number)
+
+
+def _kind(values: Sequence[Any]) -> str:
+    present = [value for value in values if value is not None]
+    if present and all(isinstance(value, bool) for value in present):
+        return "BOOLEAN"
+    if present and all(isinstance(value, int) and not isinstance(value, bool) for value in present):
+        return "BIGINT"
+    if present and all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
+        return "DOUBLE"
+    return "VARCHAR"

@@ -1,0 +1,290 @@
+"""A study: which configs, over which seeds. A small file, or a function that returns configs."""
+
+import dataclasses
+import importlib
+import importlib.util
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from unweave.errors import UnweaveError, unknown
+from unweave.runs.config import Config, merge, read_file
+
+_KEYS = ("name", "title", "base", "grid", "variants", "seeds", "search")
+
+
+@dataclasses.dataclass(frozen=True)
+class Planned:
+    """One run of a study: the variant it belongs to, what the variant sets, and the whole config.
+
+    Example:
+        >>> Planned("beta=4", {"objective.beta": 4}, Config.read(words=["data=circles", "seed=3"])).config.seed
+        3
+    """
+
+    variant: str
+    settings: Mapping[str, Any]
+    config: Config
+
+
+@dataclasses.dataclass(frozen=True)
+class Study:
+    """Runs to make: every variant over every seed.
+
+    Args:
+        name: of the study and of its folder.
+        runs: all runs, variant by variant.
+        title: of the report; the name if empty.
+        search: what :mod:`unweave.runs.tune` may vary, by key; empty for a plain study.
+        base: the config as given, before any variant (for the search).
+        seeds: as given (for the search).
+
+    Example:
+        >>> study = Study.of({
+        ...     "base": {"data": "circles", "steps": 100},
+        ...     "grid": {"objective.beta": [1, 4], "decoder": ["Deconv", "SpatialBroadcast"]},
+        ...     "seeds": 5,
+        ... }, name="betas")
+        >>> len(study.runs), list(study.variants)[0]
+        (20, 'beta=1 Deconv')
+    """
+
+    name: str
+    runs: tuple[Planned, ...]
+    title: str = ""
+    search: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    base: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    seeds: tuple[int, ...] = (0,)
+
+    @property
+    def variants(self) -> dict[str, list[Planned]]:
+        """The runs by variant."""
+        groups: dict[str, list[Planned]] = {}
+        for run in self.runs:
+            groups.setdefault(run.variant, []).append(run)
+        return groups
+
+    @classmethod
+    def of(cls, mapping: Mapping[str, Any], *, name: str) -> "Study":
+        """A study from what a study file holds: ``base``, ``grid`` and/or ``variants``, ``seeds``."""
+        for key in mapping:
+            if key not in _KEYS:
+                raise unknown("key of a study", str(key), _KEYS)
+        base = nested(_mapping(mapping, "base"))
+        grid = _mapping(mapping, "grid")
+        for key, values in grid.items():
+            if not isinstance(values, list | tuple) or not values:
+                raise UnweaveError(f"grid: {key} must be a list of values, got {values!r}")
+        variants = _mapping(mapping, "variants") or {"": {}}
+        for label, settings in variants.items():
+            if not isinstance(settings, Mapping):
+                raise UnweaveError(f"variants: {label} must hold key: value lines, got {settings!r}")
+        seeds = seeds_of(mapping.get("seeds", 1))
+        search = _mapping(mapping, "search")
+        runs = []
+        for (label, own), point in itertools.product(variants.items(), _points(grid)):
+            changed = merge(nested(own), nested(point))
+            shown = {**_flat(own), **point}
+            told = " ".join(part for part in (label, *_words(point, grid)) if part)
+            for seed in seeds if not search else ():
+                try:
+                    config = Config.of({**merge(base, changed), "seed": seed})
+                except UnweaveError as error:
+                    raise UnweaveError(f"{told + ': ' if told else ''}{error}") from error
+                runs.append(Planned(told or "base", shown, config))
+        title = str(mapping.get("title", ""))
+        found = cls(str(mapping.get("name", name)), _once(runs), title, search, base, seeds)
+        if "/" in found.name or not found.name:
+            raise UnweaveError(f"name: a study's name is also its folder's, got {found.name!r}")
+        return found
+
+    @classmethod
+    def from_configs(
+        cls, configs: "Mapping[str, Any] | Iterable[Any]", *, name: str, title: str = ""
+    ) -> "Study":
+        """A study from configs (or the mappings of config files), given as a list or by the name of their variant.
+
+        Example:
+            >>> configs = [{"data": "circles", "objective.beta": b, "seed": s} for b in (1, 4) for s in (0, 1)]
+            >>> list(Study.from_configs(configs, name="betas").variants)
+            ['beta=1.0', 'beta=4.0']
+        """
+        if isinstance(configs, Mapping):
+            pairs = [
+                (label, _config(each))
+                for label, value in configs.items()
+                for each in (value if isinstance(value, list | tuple) else [value])
+            ]
+            return cls(name, _once([Planned(str(label), {}, config) for label, config in pairs]), title)
+        made = [_config(value) for value in configs]
+        if not made:
+            raise UnweaveError(f"{name} has no configs: the function must return at least one")
+        flats = [_flat_config(config) for config in made]
+        keys = list(dict.fromkeys(key for flat in flats for key in flat if key != "seed"))
+        varied = {
+            key: [flat[key] for flat in flats if key in flat]
+            for key in keys
+            if len({str(flat.get(key)) for flat in flats}) > 1
+        }
+        runs = []
+        for config, flat in zip(made, flats, strict=True):
+            shown = {key: flat[key] for key in varied if key in flat}
+            runs.append(Planned(" ".join(_words(shown, varied)) or "base", shown, config))
+        return cls(name, _once(runs), title)
+
+    def with_seeds(self, seeds: "int | Sequence[int]") -> "Study":
+        """The same variants over other seeds; runs that were made before keep their folders.
+
+        Example:
+            >>> study = Study.of({"base": {"data": "circles"}, "seeds": 2}, name="s")
+            >>> [run.config.seed for run in study.with_seeds(3).runs]
+            [0, 1, 2]
+        """
+        numbers = seeds_of(seeds)
+        runs = [
+            dataclasses.replace(group[0], config=dataclasses.replace(group[0].config, seed=seed))
+            for group in self.variants.values()
+            for seed in numbers
+        ]
+        return dataclasses.replace(self, runs=tuple(runs), seeds=numbers)
+
+
+def load(target: str) -> Study:
+    r"""The study that a word of the command line names: a YAML file, ``file.py``, or ``module:function``.
+
+    Example:
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "betas.yaml"
+        >>> _ = file.write_text("base: {data: circles}\ngrid: {objective.beta: [1, 4]}\nseeds: 3\n")
+        >>> len(load(str(file)).runs)
+        6
+    """
+    if target.endswith((".yaml", ".yml")):
+        file = Path(target)
+        return Study.of(read_file(file), name=file.stem)
+    place, _, function = target.partition(":")
+    if place.endswith(".py"):
+        module = _import_file(Path(place))
+        function = function or "study"
+    elif function:
+        try:
+            module = importlib.import_module(place)
+        except ImportError as error:
+            raise UnweaveError(f"cannot import {place}: {error}") from error
+    else:
+        raise UnweaveError(f"a study is a .yaml file, a .py file or module:function, got {target!r}")
+    if not callable(getattr(module, function, None)):
+        raise UnweaveError(f"{place} has no function {function!r} that returns the configs of a study")
+    made = getattr(module, function)()
+    if isinstance(made, Study):
+        return made
+    return Study.from_configs(made, name=f"{place.split('/')[-1].removesuffix('.py')}-{function}")
+
+
+def seeds_of(given: Any) -> tuple[int, ...]:
+    """Seeds as a study file gives them: how many, or which.
+
+    Example:
+        >>> seeds_of(3), seeds_of([5, 7])
+        ((0, 1, 2), (5, 7))
+    """
+    several = list(range(given)) if isinstance(given, int) and not isinstance(given, bool) else given
+    whole = isinstance(several, list | tuple) and all(
+        isinstance(seed, int) and not isinstance(seed, bool) for seed in several
+    )
+    if not whole or not several or len(set(several)) < len(several):
+        raise UnweaveError(
+            f"seeds must be a number of at least 1 or a list of different numbers, got {given!r}"
+        )
+    return tuple(several)
+
+
+def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """Dotted keys as the mapping of mappings that a config file holds.
+
+    Example:
+        >>> nested({"objective.beta": 4, "decoder": "Deconv", "decoder.depth": 3, "steps": 5})
+        {'objective': {'beta': 4}, 'decoder': {'name': 'Deconv', 'depth': 3}, 'steps': 5}
+    """
+    made: dict[str, Any] = {}
+    for key, value in flat.items():
+        slot, dot, option = str(key).partition(".")
+        new = {option: value} if dot else value
+        old = made.get(slot)
+        if isinstance(old, str) and isinstance(new, Mapping):
+            old = {"name": old}
+        if isinstance(new, str) and isinstance(old, Mapping):
+            new = {"name": new}
+        made[slot] = {**old, **new} if isinstance(old, Mapping) and isinstance(new, Mapping) else new
+    return made
+
+
+def _points(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def _words(point: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]) -> list[str]:
+    """What tells a point of a grid from the others: ``beta=4``, or just the name where a part varies."""
+    short = [key.split(".")[-1] for key in varied]
+    said = []
+    for key, value in point.items():
+        if len({str(other) for other in varied[key]}) < 2:
+            continue
+        last = key.split(".")[-1]
+        name = last if short.count(last) == 1 else key
+        if isinstance(value, Mapping):
+            value = value.get("name", "") or " ".join(f"{k}={v}" for k, v in value.items())
+        said.append(str(value) if isinstance(value, str) and "." not in key else f"{name}={value}")
+    return said
+
+
+def _flat(mapping: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in mapping.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[f"{prefix}{key}".removesuffix(".name")] = value
+    return flat
+
+
+def _flat_config(config: Config) -> dict[str, Any]:
+    return _flat(config.to_mapping())
+
+
+def _mapping(mapping: Mapping[str, Any], key: str) -> dict[str, Any]:
+    value = mapping.get(key) or {}
+    if not isinstance(value, Mapping):
+        raise UnweaveError(f"{key} of a study must hold key: value lines, got {value!r}")
+    return {str(k): v for k, v in value.items()}
+
+
+def _config(value: Any) -> Config:
+    if isinstance(value, Config):
+        return value
+    if isinstance(value, Mapping):
+        return Config.of(nested(value))
+    raise UnweaveError(f"a study's function must return configs or mappings, got {type(value).__name__}")
+
+
+def _once(runs: Sequence[Planned]) -> tuple[Planned, ...]:
+    seen: dict[str, Planned] = {}
+    for run in runs:
+        same = seen.setdefault(run.config.identity, run)
+        if same is not run and same.variant != run.variant:
+            raise UnweaveError(f"the variants {same.variant!r} and {run.variant!r} are the same config")
+    return tuple(seen.values())
+
+
+def _import_file(file: Path) -> Any:
+    if not file.exists():
+        raise UnweaveError(f"there is no file {file}")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:  # whatever the user's own code raises
+        raise UnweaveError(f"{file} cannot be loaded: {type(error).__name__}: {error}") from error
+    return module

@@ -1,0 +1,288 @@
+"""A study on disk: its runs in one folder, what is done, what is left, how long that will take."""
+
+import json
+import statistics
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from unweave import atomic
+from unweave.errors import UnweaveError
+from unweave.runs.config import Config
+from unweave.runs.executors import Event, Executor
+from unweave.runs.run import Run, fresh
+from unweave.runs.study import Planned, Study
+from unweave.runs.work import is_done
+
+MANIFEST = "sweep.json"
+
+
+@dataclass(frozen=True)
+class Member:
+    """A run of a sweep: its variant, what that sets, and the run.
+
+    Example:
+        >>> Member.__annotations__["variant"].__name__
+        'str'
+    """
+
+    variant: str
+    settings: Mapping[str, Any]
+    run: Run
+
+    @property
+    def done(self) -> bool:
+        """Nothing is left to do: finished and scored, or diverged."""
+        return is_done(self.run.folder)
+
+
+class Sweep:
+    """The folder of a study: ``sweep.json`` (what it is), one folder for each run, ``report.html``.
+
+    A run's folder is named after its config, so a study that is started again, or has got more seeds or variants, finds
+    what it has done before.
+
+    Example:
+        >>> import tempfile
+        >>> study = Study.of({"base": {"data": "circles", "steps": 1}, "seeds": 2}, name="tiny")
+        >>> sweep = Sweep.create(study, Path(tempfile.mkdtemp()))
+        >>> len(sweep.members), len(sweep.todo)
+        (2, 2)
+    """
+
+    def __init__(self, folder: Path | str) -> None:
+        self.folder = Path(folder)
+        try:
+            kept = json.loads((self.folder / MANIFEST).read_text())
+            entries = [(e["variant"], e["settings"], self.folder / e["folder"]) for e in kept["runs"]]
+        except FileNotFoundError:
+            raise UnweaveError(f"{self.folder} is not the folder of a sweep: it has no {MANIFEST}") from None
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise UnweaveError(f"cannot read {self.folder / MANIFEST}: {error!r}") from error
+        self.kept: dict[str, Any] = kept
+        self.name: str = kept["name"]
+        self.title: str = kept.get("title") or kept["name"]
+        self.command: str = kept.get("command") or f"unweave sweep {self.name}.yaml"
+        self.members = [Member(variant, settings, Run(place)) for variant, settings, place in entries]
+
+    @classmethod
+    def create(
+        cls,
+        study: Study,
+        folder: Path | str,
+        command: str | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> "Sweep":
+        """The sweep of a study: made, or taken up again with what the study asks for now."""
+        folder = Path(folder)
+        for planned in study.runs:
+            Run.create(
+                planned.config, folder / planned.config.label, command=_command(planned.config, folder)
+            )
+        atomic.write_json(
+            folder / MANIFEST,
+            {
+                "name": study.name,
+                "title": study.title,
+                "command": command,
+                "runs": [_entry(planned) for planned in study.runs],
+                **(extra or {}),
+            },
+        )
+        return cls(folder)
+
+    @property
+    def variants(self) -> dict[str, list[Member]]:
+        """The runs by variant."""
+        groups: dict[str, list[Member]] = {}
+        for member in self.members:
+            groups.setdefault(member.variant, []).append(member)
+        return groups
+
+    @property
+    def todo(self) -> list[Member]:
+        """The runs with something left to do, seed by seed, so that every variant has an answer early."""
+        left = [member for member in self.members if not member.done]
+        return sorted(left, key=lambda member: member.run.config.seed)
+
+    @property
+    def statuses(self) -> Counter[str]:
+        """How many runs are finished, diverged, failed, interrupted, running or new."""
+        return Counter(member.run.status for member in self.members)
+
+    def execute(
+        self,
+        executor: Executor,
+        tell: Callable[[Event], None] = lambda _: None,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """Do what is left to do."""
+        left = [member.run.folder for member in self.todo]
+        if left:
+            executor.execute(left, tell, stop)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How long a number of runs will take on so many workers, in seconds, and from what that is known.
+
+    Example:
+        >>> Estimate(90.0, "3 finished runs").told
+        'about 2 min'
+    """
+
+    seconds: float
+    source: str
+
+    @property
+    def told(self) -> str:
+        """In words."""
+        return f"about {duration(self.seconds)}"
+
+
+def estimate(sweep: Sweep, workers: int, most: int = 6) -> Estimate:
+    """The time that the runs left to do will take: from finished runs like them, else from a few timed steps.
+
+    Args:
+        sweep: the sweep.
+        workers: runs at once.
+        most: kinds of runs that are timed at most; others are taken for their mean.
+
+    Example:
+        >>> import tempfile
+        >>> words = {"data": "circles", "data.size": 32, "steps": 10, "batch_size": 4, "latents": 2}
+        >>> sweep = Sweep.create(Study.of({"base": words}, name="tiny"), Path(tempfile.mkdtemp()))
+        >>> estimate(sweep, workers=1).source
+        'a few timed steps'
+    """
+    left = sweep.todo
+    if not left:
+        return Estimate(0.0, "nothing is left to do")
+    known: dict[str, list[float]] = {}
+    for member in sweep.members:
+        if member.done and member.run.status == "finished":
+            known.setdefault(_kind(member.run.config), []).append(
+                _taken(member.run) / member.run.config.steps
+            )
+    per_step = {kind: statistics.median(values) for kind, values in known.items()}
+    kinds = {_kind(member.run.config): member.run.config for member in left}
+    missing = [config for kind, config in kinds.items() if kind not in per_step]
+    for config in missing[:most]:
+        per_step[_kind(config)] = _time(config) / config.steps
+    middle = statistics.mean(per_step.values())
+    total = 0.0
+    for member in left:
+        config = member.run.config
+        history = member.run.history
+        rest = 1 - (history[-1]["step"] / config.steps if history else 0.0)
+        total += rest * config.steps * per_step.get(_kind(config), middle)
+    source = "a few timed steps" if missing else f"{sum(len(v) for v in known.values())} finished runs"
+    return Estimate(total / min(workers, len(left)), source)
+
+
+def duration(seconds: float) -> str:
+    """A length of time in words.
+
+    Example:
+        >>> duration(42), duration(600), duration(9000), duration(200_000)
+        ('42 s', '10 min', '2.5 h', '2.3 days')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    if seconds < 5400:
+        return f"{seconds / 60:.0f} min"
+    return f"{seconds / 3600:.1f} h" if seconds < 36 * 3600 else f"{seconds / 86400:.1f} days"
+
+
+def _kind(config: Config) -> str:
+    """What decides the time of a step: everything but the seed and the length."""
+    mapping = config.to_mapping()
+    return json.dumps({k: v for k, v in mapping.items() if k not in ("seed", "steps")}, sort_keys=True)
+
+
+def _taken(run: Run) -> float:
+    """Training time, and the time from its end to the writing of the scores."""
+    scored = (run.folder / "scores.json").stat().st_mtime - (run.folder / "model.safetensors").stat().st_mtime
+    return run.seconds + max(0.0, scored)
+
+
+def _time(config: Config) -> float:
+    """Seconds of a whole run, from three steps and one block of images encoded."""
+    import numpy as np
+    import torch
+
+    from unweave.runs.evaluation import SAMPLES
+    from unweave.training.loop import train
+
+    threads = torch.get_num_threads()
+    dataset = config.make_dataset()
+    vae, objective = fresh(config, dataset, "cpu")
+    moments: list[float] = []
+
+    class Clock:
+        def show(self, step: int, record: object) -> None:
+            moments.append(time.perf_counter())
+
+    train(
+        vae,
+        objective,
+        dataset,
+        steps=min(4, config.steps + 1),
+        batch_size=config.batch_size,
+        learning_rate=config.learning_rate,
+        display=Clock(),
+    )
+    step = (moments[-1] - moments[0]) / (len(moments) - 1)
+    images = dataset.sample(100, np.random.default_rng(0)).images
+    started = time.perf_counter()
+    vae.codes(images)
+    score = (time.perf_counter() - started) / len(images) * min(SAMPLES, dataset.count or SAMPLES)
+    torch.set_num_threads(threads)
+    return step * config.steps + score
+
+
+def _command(config: Config, folder: Path) -> str:
+    place = folder / config.label
+    return f"unweave train {place / 'config.yaml'} --out {place}"
+
+
+def _entry(planned: Planned) -> dict[str, Any]:
+    return {
+        "variant": planned.variant,
+        "settings": dict(planned.settings),
+        "seed": planned.config.seed,
+        "folder": planned.config.label,
+    }
+
+
+def describe(sweep: Sweep) -> str:
+    """The runs of a sweep in a line: how many, of what, how far.
+
+    Example:
+        >>> import tempfile
+        >>> study = Study.of({"base": {"data": "circles"}, "grid": {"objective.beta": [1, 4]}, "seeds": 5}, name="b")
+        >>> describe(Sweep.create(study, Path(tempfile.mkdtemp())))
+        '10 runs (2 variants x 5 seeds): 10 new'
+    """
+    variants = sweep.variants
+    sizes = {len(group) for group in variants.values()}
+    shape = (
+        f"{len(variants)} variants x {next(iter(sizes))} seeds"
+        if len(sizes) == 1
+        else f"{len(variants)} variants"
+    )
+    return f"{len(sweep.members)} runs ({shape}): {listed(sweep.statuses)}"
+
+
+def listed(statuses: Mapping[str, int]) -> str:
+    """Counts of statuses in words, the good ones first.
+
+    Example:
+        >>> listed({"diverged": 1, "finished": 9})
+        '9 finished, 1 diverged'
+    """
+    order: Sequence[str] = ("finished", "running", "new", "interrupted", "diverged", "failed")
+    return ", ".join(f"{statuses[name]} {name}" for name in order if statuses.get(name))
