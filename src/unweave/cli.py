@@ -106,7 +106,7 @@ def train(
             return
         run = Run.create(config, folder, command=shlex.join(["unweave", *sys.argv[1:]]))
         say(quiet, f"[bold]{config.label}[/] in {run.folder}")
-        with TerminalDisplay.of({config.decoder.name: config.steps}, quiet) as display:
+        with TerminalDisplay.of({config.method[-1]: config.steps}, quiet) as display:
             outcome = run.train(
                 device=device,
                 threads=threads,

@@ -1,7 +1,7 @@
 """The variational auto-encoder: the one place where its five parts meet."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -56,6 +56,8 @@ class Model(Protocol):
 
     latents: int
     image_shape: tuple[int, int, int]
+    span: ClassVar[tuple[float, float]]
+    """Between which values of a code a picture sweeps."""
 
     @property
     def device(self) -> torch.device:
@@ -96,6 +98,8 @@ class VAE(nn.Module):
         >>> p.log_prob(torch.zeros(2, 1, 64, 64)).shape
         torch.Size([2])
     """
+
+    span: ClassVar[tuple[float, float]] = (-2.0, 2.0)
 
     def __init__(
         self,

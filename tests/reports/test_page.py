@@ -83,6 +83,7 @@ class FakeRun:
             data=part("Blobs", path="<my data>"),
             decoder=part(self.decoder, depth=3),
             objective=part("BetaVAE", beta=1.0),
+            method=("BetaVAE", self.decoder),
             latents=LATENTS,
             steps=400,
             batch_size=16,

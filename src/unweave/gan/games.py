@@ -49,9 +49,12 @@ class Game(Objective, ABC):
         drawn = vae.draw(len(images) // self.batches)
         with frozen(vae.critic):
             scores, features = vae.critic(vae.generate(drawn))
-        information = vae.log_likelihood(features, drawn).mean()
+        each = vae.log_likelihood(features, drawn).mean(0)
+        information = each.sum()
         term = self.generator_term(scores)
+        told = each + vae.code_entropy()
         terms = {"generator_loss": term, "code_log_likelihood": information}
+        terms |= {"kl": told.sum(), "kl_per_latent": told}  # E[log Q(c|x) - log p(c)], what the codes tell
         return Loss(term - self.lambda_mi * information, None, terms)
 
     def critic_parameters(self, vae: Any) -> list[Parameter]:
@@ -66,7 +69,7 @@ class Game(Objective, ABC):
             made = vae.generate(drawn)
         scores, features = vae.critic(made)
         term = self.critic_term(vae, real, made, scores)
-        information = vae.log_likelihood(features, drawn).mean()
+        information = vae.log_likelihood(features, drawn).sum(1).mean()
         return CriticLoss(term.total - self.lambda_mi * information, term.terms)
 
 

@@ -44,6 +44,7 @@ class GAN(nn.Module, ABC):
     """
 
     forms: ClassVar[tuple[Form, ...]] = ()
+    span: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     generator: InfoGANGenerator
     critic: InfoGANCritic
     shown_noise: Tensor
@@ -105,13 +106,18 @@ class GAN(nn.Module, ABC):
         return images
 
     def log_likelihood(self, features: Tensor, drawn: Drawn) -> Tensor:
-        """``log Q(c|x)`` of the codes that images were made from, ``(n,)``, from Q's features (FAC Eq. 13)."""
+        """``log Q(c_j|x)`` of the codes that images were made from, ``(n, latents)``, from Q's features (Eq. 13)."""
         mean, log_variance, logits = self._split(features)
-        gaussian = -0.5 * ((drawn.continuous - mean).square() * (-log_variance).exp() + log_variance)
-        total = (gaussian - 0.5 * math.log(2 * math.pi)).sum(1)
+        squares = (drawn.continuous - mean).square() * (-log_variance).exp()
+        each = [-0.5 * (squares + log_variance + math.log(2 * math.pi))]
         for j, of_class in enumerate(logits):
-            total = total + of_class.log_softmax(1).gather(1, drawn.classes[:, j : j + 1]).squeeze(1)
-        return total
+            each.append(of_class.log_softmax(1).gather(1, drawn.classes[:, j : j + 1]))
+        return torch.cat(each, 1)
+
+    def code_entropy(self) -> Tensor:
+        """``-E[log p(c_j)]`` of each code in nats, ``(latents,)``: log 2 for U[-1, 1], log J for J classes."""
+        sizes = [2] * self.continuous + list(self.categorical)
+        return torch.tensor(sizes, dtype=torch.float32, device=self.device).log()
 
     @torch.no_grad()
     def measure(self, images: Tensor, *, likelihood: bool = True) -> Measured:

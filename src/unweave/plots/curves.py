@@ -17,12 +17,21 @@ _TITLES = {
     "kl": "KL to the prior",
     "kl_per_latent": "KL of each latent",
 }
+_NOT_NATS = (
+    "total",
+    "discriminator_accuracy",
+    "critic_loss",
+    "critic_gap",
+    "gradient_penalty",
+    "generator_loss",
+    "mmd",
+)
 _MOST_POINTS = 200
 
 
 def curves(
     histories: Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Mapping[str, Any]]],
-    keys: Sequence[str] = ("total", "reconstruction", "kl", "kl_per_latent"),
+    keys: Sequence[str] | None = None,
 ) -> Figure:
     """Training curves, one panel per key; several runs share the panels of a mapping name -> history.
 
@@ -31,7 +40,8 @@ def curves(
 
     Args:
         histories: the lines of a run's history (dictionaries with "step" and the keys), or several by name.
-        keys: what to draw; values may be numbers or lists (one line per latent). Absent keys are left out.
+        keys: what to draw; values may be numbers or lists (one line per latent). Absent keys are left out. None: the
+            loss, its reconstruction and KL, then every other term that was logged.
 
     Example:
         >>> history = [{"step": i, "total": 100 / i, "kl_per_latent": [i, 1.0]} for i in range(1, 50)]
@@ -40,6 +50,9 @@ def curves(
 
     """
     runs = dict(histories) if isinstance(histories, Mapping) else {"": histories}
+    logged = [key for lines in runs.values() for line in lines[:1] for key in line]
+    keys = list(dict.fromkeys([*_TITLES, *logged])) if keys is None else keys
+    keys = [key for key in keys if key not in ("step", "seconds")]
     panels: list[tuple[str, str]] = []
     for key in keys:
         having = [name for name, lines in runs.items() if any(key in line for line in lines)]
@@ -114,7 +127,7 @@ def _panel(axes: Axes, key: str, runs: Mapping[str, Sequence[Mapping[str, Any]]]
             color = PALETTE[(i if values.shape[1] == 1 else j) % len(PALETTE)]
             axes.plot(steps, line_values, dash, color=color, label=name if label else None, linewidth=1.3)
     axes.set_xlabel("step")
-    if key != "total":
+    if key not in _NOT_NATS and not key.startswith("covariance"):
         axes.set_ylabel("nats")
     axes.locator_params(axis="x", nbins=4)
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}")

@@ -59,8 +59,8 @@ class Evidence:
     """Arrays and scores of one run.
 
     ``kl`` and ``scales`` (latents,) are the mean KL and posterior deviation of each latent; ``order`` lists the
-    latents shown, largest KL first; ``sweeps`` (shown, steps, C, H, W) are their traversals; ``grid`` is None
-    where no two factors span a plane. Made by :func:`gather`.
+    latents shown, largest KL first; ``sweeps`` (shown, steps, C, H, W) are their traversals over ``span``; ``grid`` is
+    None where no two factors span a plane. Made by :func:`gather`.
 
     Example:
         >>> [field for field in Evidence.__dataclass_fields__ if field.startswith("or")]
@@ -75,6 +75,7 @@ class Evidence:
     scales: NDArray[np.float64]
     order: list[int]
     sweeps: NDArray[Any]
+    span: tuple[float, float]
     grid: GridEmbedding | None
     scores: dict[str, Score]
 
@@ -104,7 +105,8 @@ def gather(run: RunLike, label: str = "") -> Evidence:
     order = np.argsort(-kl, kind="stable")[:SHOWN_LATENTS].tolist()
     # The sweep starts from the most ordinary of the sampled images, not from the empty middle of latent space.
     center = means[np.argmin(np.sum((means - means.mean(axis=0)) ** 2, axis=1))]
-    codes = traversal_codes(center, order)
+    low, high = getattr(vae, "span", (-2.0, 2.0))
+    codes = traversal_codes(center, order, low=low, high=high)
     sweeps = np.asarray(vae.decode_mean(codes.reshape(-1, codes.shape[-1]).astype(np.float32)))
     scores = {name: Score.from_json({"name": name, **entry}) for name, entry in run.scores.items()}
     grid = embed_grid(vae.codes, dataset)
@@ -112,13 +114,15 @@ def gather(run: RunLike, label: str = "") -> Evidence:
         scores["geometry"] = grid.score()
     return Evidence(
         run=run,
-        label=label or run.config.decoder.name,
+        label=label
+        or (run.config.decoder.name if run.config.decoder.name != "none" else run.config.model.name),
         originals=images[:SHOWN_IMAGES],
         reconstructed=np.asarray(vae.reconstruct(images[:SHOWN_IMAGES])),
         kl=kl,
         scales=scales.mean(axis=0),
         order=order,
         sweeps=sweeps.reshape(*codes.shape[:2], *sweeps.shape[1:]),
+        span=(low, high),
         grid=grid,
         scores=scores,
     )

@@ -45,7 +45,7 @@ def write_run_report(run: RunLike, path: str | Path | None = None) -> Path:
     space = run.dataset().space
     page = _render(
         "run.html",
-        title=f"{run.config.data.name} · {run.config.objective.name} · {run.config.decoder.name}",
+        title=" · ".join([run.config.data.name, *run.config.method]),
         banner=_banner(run, evidence.steps),
         verdict=verdict(evidence.scores, evidence.grid.names if evidence.grid else None, len(evidence.kl)),
         evidence=evidence,
@@ -170,7 +170,10 @@ def _pictures(evidence: Evidence, *, geometry: bool = True) -> dict[str, Picture
             plots.reconstructions(e.originals, e.reconstructed),
             "images of the data above, reconstructions below",
         ),
-        "traversals": _png(plots.traversals(e.sweeps, labels), "one row per latent, swept from -2 to 2"),
+        "traversals": _png(
+            plots.traversals(e.sweeps, labels, low=e.span[0], high=e.span[1]),
+            f"one row per latent, swept from {e.span[0]:g} to {e.span[1]:g}",
+        ),
         "sweeps": (
             plots.traversal_gif_bytes(e.sweeps, labels),
             "gif",
