@@ -3,26 +3,53 @@
 from unweave.data.arrays import Arrays
 from unweave.data.cache import cache_folder
 from unweave.data.circles import Circles
-from unweave.data.dataset import Batch, Dataset
+from unweave.data.dataset import Batch, Channels, Dataset
 from unweave.data.dsprites import DSprites
+from unweave.data.files import RealFile, data_folder
 from unweave.data.folder import Folder
+from unweave.data.glyphs import Glyphs
 from unweave.data.mnist import MNIST, FashionMNIST
+from unweave.data.objects3d import Objects3D
+from unweave.data.originals import MPI3D, Cars3D, CelebA, Chairs3D, Faces3D, SmallNORB
+from unweave.data.pinwheel import Pinwheel
 from unweave.data.registry import DATASETS, load
+from unweave.data.sampling import SAMPLINGS, Correlated, HeldOut, Uniform
+from unweave.data.shapes3d import Shapes3D
 from unweave.data.space import FactorSpace
+from unweave.data.sprites import BusySprites, ColoredSprites
 from unweave.data.xysquares import XYSquares
 
 __all__ = [
     "DATASETS",
     "MNIST",
+    "MPI3D",
+    "SAMPLINGS",
     "Arrays",
     "Batch",
+    "BusySprites",
+    "Cars3D",
+    "CelebA",
+    "Chairs3D",
+    "Channels",
     "Circles",
+    "ColoredSprites",
+    "Correlated",
     "DSprites",
     "Dataset",
+    "Faces3D",
     "FactorSpace",
     "FashionMNIST",
     "Folder",
+    "Glyphs",
+    "HeldOut",
+    "Objects3D",
+    "Pinwheel",
+    "RealFile",
+    "Shapes3D",
+    "SmallNORB",
+    "Uniform",
     "XYSquares",
     "cache_folder",
+    "data_folder",
     "load",
 ]

@@ -226,6 +226,10 @@ class Dataset(ABC):
         """Images of `factors` as training sees them; `rng` decides what factors do not."""
         return self.images(factors)
 
+    def _images_of_rows(self, rows: NDArray[np.int64], rng: Generator) -> NDArray[Any]:
+        """Images of rows as training sees them; `rng` decides what rows do not."""
+        return self.at(rows)
+
     def _propose_pairs(self, n: int, rng: Generator, k: int | None) -> tuple[Array, Array]:
         return self.factor_space().pairs(n, rng, k)
 

@@ -1,18 +1,22 @@
-"""dSprites, drawn by its recovered generator: nothing is downloaded."""
+"""dSprites: drawn by its recovered generator, so that nothing needs to be downloaded, or read from its files."""
 
 import functools
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.random import Generator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from unweave.data.cache import cache_folder, cached
-from unweave.data.dataset import Batch, Dataset, channels_last
+from unweave.data.dataset import Batch, Channels, channels_last
+from unweave.data.files import RealFile, require
 from unweave.data.space import Array, FactorSpace
+from unweave.data.store import Hdf5, Npz, blocks, source_key
+from unweave.data.stored import Stored
+from unweave.errors import UnweaveError, unknown
 
 logger = logging.getLogger("unweave")
 
@@ -22,19 +26,30 @@ _SPACE = FactorSpace(("shape", "scale", "orientation", "x", "y"), (3, 6, 40, 32,
 _COUNT = 3 * 6 * 40 * 32 * 32
 
 
-class DSprites(Dataset):
+_FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64"
+
+Source = Literal["rendered", "file"]
+
+
+class DSprites(Stored):
     """dSprites (2D Shapes): a white square, ellipse or heart on black, 737,280 binary images 64 x 64.
 
     Factors are class indices in the order of the original file: shape (square, ellipse, heart), scale (0.5,
     0.6 .. 1), orientation (2 pi k/39, counter-clockwise), x (16 + 32 k/31 pixels from the left), y (the same
     from the top). Orientation 0 and 39 are the same picture, as in the original.
 
-    Each outline is a polygon whose corners are snapped to 1/256 pixel; a pixel is on if its centre is inside.
+    Rendered, each outline is a polygon whose corners are snapped to 1/256 pixel; a pixel is on if its centre is
+    inside. :meth:`images` and :meth:`at` draw what they are asked for. :meth:`sample` makes the whole set once, one
+    bit a pixel (377 MB), and keeps it in the cache folder (UNWEAVE_CACHE, else ~/.cache/unweave). All known original
+    images come out pixel for pixel.
 
-    :meth:`images` and :meth:`at` draw what they are asked for. :meth:`sample` makes the whole set once, one
-    bit a pixel (377 MB), and keeps it in the cache folder (UNWEAVE_CACHE, else ~/.cache/unweave).
+    ``source="file"`` reads the original npz or hdf5 (dsprites/ in the data folder) into the same form. The color
+    factor of the file, which has one class, is left out; the pickled metadata is not touched.
 
     Reference: Matthey et al., dSprites, 2017; used in FAC 5, SBD A.3 (coloured), REC table A1.
+
+    Args:
+        source: rendered here, or read from the original file.
 
     Example:
         >>> dsprites = DSprites()
@@ -46,30 +61,57 @@ class DSprites(Dataset):
     """
 
     description = (
-        "white square, ellipse or heart: shape 3, scale 6, orientation 40, x 32, y 32 (made, not downloaded)"
+        "white square, ellipse or heart: shape 3, scale 6, orientation 40, x 32, y 32 (made, or file)"
     )
+    originals = (
+        RealFile(f"{_FILE}.npz", "dsprites", "deepmind/dsprites-dataset"),
+        RealFile(
+            f"{_FILE}.hdf5",
+            "dsprites",
+            "deepmind/dsprites-dataset",
+            28_024_106,
+            sha256="729fa22e884c9c500e1f17415d580746b4c5894fbbb780a1319bbcfa39a745bb",
+            md5="b331c4447a651c44bf5e8ae09022e230",
+        ),
+    )
+    stand_in = "data=DSprites data.source=rendered (the same images)"
 
-    def __init__(self) -> None:
-        self.image_shape = (1, _SIZE, _SIZE)
-        self.space: FactorSpace = _SPACE
-        self.count: int = _COUNT
+    def __init__(self, *, source: Source = "rendered") -> None:
+        if source not in get_args(Source):
+            raise unknown("source of DSprites", str(source), get_args(Source))
+        self.source = source
         self._packed: NDArray[np.uint8] | None = None
+        if source == "file":
+            self._open(require(self.originals, self.name, self.stand_in))
+        else:
+            self._grid(_SPACE, (1, _SIZE, _SIZE))
 
-    def images(self, factors: ArrayLike) -> NDArray[Any]:
-        """Images (n, 1, 64, 64), uint8 0 or 255, of `factors` (n, 5)."""
-        points = self.space.check(factors)
-        if self._packed is None:
-            return _unpack(_draw(points))
-        return _unpack(self._packed[self.space.index(points)])
-
-    def at(self, index: ArrayLike) -> NDArray[Any]:
-        """Images (n, 1, 64, 64), uint8 0 or 255, of row numbers (n,) of the original file."""
-        return self.images(self.space.factors(index))
+    def _open(self, path: Path) -> None:
+        npz = path.suffix == ".npz"
+        file = Npz(path) if npz else Hdf5(path)
+        key = "latents_classes" if npz else "latents/classes"
+        for wanted in ("imgs", key):
+            if wanted not in file.keys:
+                raise UnweaveError(f"{path} is not dSprites: it has no array {wanted!r}")
+        shape, labelled = file.shape("imgs"), file.shape(key)
+        if shape[1:] != (_SIZE, _SIZE) or labelled != (shape[0], 6):
+            raise UnweaveError(
+                f"{path} is not dSprites: imgs must have shape (n, 64, 64) and {key} (n, 6), got {shape} and {labelled}"
+            )
+        classes = file.read(key)[:, 1:]
+        if shape[0] == _COUNT and bool((_SPACE.index(classes) == np.arange(_COUNT)).all()):
+            kept = cache_folder() / f"dsprites-file-{source_key(path)}.bits"
+            self._packed = cached(kept, (_COUNT, _SIZE * _SIZE // 8), lambda: _pack(file, path))
+            self._grid(_SPACE, (1, _SIZE, _SIZE))
+        else:
+            images = file.array("imgs", self.name)[..., None]
+            self._store(images, _SPACE, classes, binary=bool(images.max() <= 1))
 
     def sample(self, n: int, rng: Generator) -> Batch:
-        """`n` of the 737,280 images, drawn uniformly with replacement."""
-        index = rng.integers(self.count, size=n)
-        return Batch(_unpack(self.packed()[index]), self.space.factors(index))
+        """`n` of the images, drawn uniformly with replacement."""
+        if self.source == "rendered":
+            self.packed()
+        return super().sample(n, rng)
 
     def packed(self) -> NDArray[np.uint8]:
         """The whole set, made on first use: (737280, 512) bytes, one bit a pixel, highest bit first."""
@@ -77,10 +119,48 @@ class DSprites(Dataset):
             self._packed = _packed_set(cache_folder() / "dsprites-1.bits")
         return self._packed
 
+    def triple(self, rows: NDArray[np.int64], *, whole: bool) -> NDArray[np.uint8]:
+        """Images of row numbers (n,) with three equal channels, as rows of bytes (n, 64, 192).
+
+        Args:
+            rows: which images.
+            whole: look them up in the whole set, which is made if need be; else draw them if it is not there.
+        """
+        packed = self.packed() if whole else self._packed
+        bits = _draw(_SPACE.factors(rows)) if packed is None else packed.take(rows, axis=0)
+        return _TRIPLE.take(bits, axis=0).reshape(-1, _SIZE, 3 * _SIZE)
+
+    def channels(self) -> Channels:
+        """The constants of REC table A2."""
+        return Channels((0.042494423521890,), (0.195166458806261,), "REC table A2")
+
+    def _take(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        if self._packed is not None:
+            return _unpack(self._packed.take(rows, axis=0))
+        return super()._take(rows) if self.source == "file" else _unpack(_draw(_SPACE.factors(rows)))
+
+
+def _pack(file: Npz | Hdf5, path: Path) -> NDArray[np.uint8]:
+    """Packed images of an original file, read in blocks."""
+    images = file.array("imgs", "DSprites")
+    bits = np.empty((len(images), _SIZE * _SIZE // 8), np.uint8)
+    for part in blocks(len(images), _SIZE * _SIZE):
+        block = images[part]
+        if block.max() > 1:
+            raise UnweaveError(
+                f"{path} is not dSprites: imgs must hold nothing but 0 and 1, got {block.max()}"
+            )
+        bits[part] = np.packbits(block.reshape(len(block), -1), axis=1)
+    return bits
+
 
 @functools.lru_cache(maxsize=1)
 def _packed_set(path: Path) -> NDArray[np.uint8]:
     return cached(path, (_COUNT, _SIZE * _SIZE // 8), _build)
+
+
+# _TRIPLE[byte]: its 8 pixels with three equal channels, 24 bytes of 0 or 255.
+_TRIPLE = 255 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).repeat(3, axis=1)
 
 
 def _unpack(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:

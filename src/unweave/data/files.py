@@ -1,7 +1,9 @@
 """The original files: where they are looked for, what to say when they are missing, and whether they are right."""
 
+import gzip
 import hashlib
 import os
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,6 +67,16 @@ class RealFile:
         """The file, or an error that says which one is missing, where it belongs and what to use meanwhile."""
         return require([self], dataset, stand_in)
 
+    def verifiable(self, path: Path) -> bool:
+        """Whether the file at `path` is in a form of which size or hash are known.
+
+        Example:
+            >>> RealFile("a.mat.gz", "", "", md5="00").verifiable(Path("a.mat"))
+            False
+        """
+        known = self.size is not None or self.sha256 is not None or self.md5 is not None
+        return known and not path.is_dir() and not (self.name.endswith(".gz") and path.suffix != ".gz")
+
     def wrong(self, path: Path, tell: Callable[[int], None] = lambda _: None) -> str | None:
         """What is wrong with the file at `path`, or None if it is the published one.
 
@@ -81,19 +93,23 @@ class RealFile:
             >>> RealFile("a", "", "", size=4).wrong(file)
             'it has 3 bytes instead of 4'
         """
-        if path.is_dir():
+        if not self.verifiable(path):
             return None
+        unpacked = path.suffix == ".gz" and not self.name.endswith(".gz")
         size = path.stat().st_size
-        if self.size is not None and size != self.size:
+        if self.size is not None and not unpacked and size != self.size:
             return f"it has {size:,} bytes instead of {self.size:,}"
         kind, expected = ("sha256", self.sha256) if self.sha256 else ("md5", self.md5)
         if expected is None:
             return None
         digest = hashlib.new(kind, usedforsecurity=False)
-        with path.open("rb") as file:
-            while block := file.read(_BLOCK):
-                digest.update(block)
-                tell(file.tell())
+        try:
+            with gzip.open(path) if unpacked else path.open("rb") as file:
+                while block := file.read(_BLOCK):
+                    digest.update(block)
+                    tell(file.tell())
+        except (OSError, EOFError, zlib.error) as error:
+            return f"it cannot be read ({error})"
         found = digest.hexdigest()
         return None if found == expected else f"its {kind} is {found} instead of {expected}"
 

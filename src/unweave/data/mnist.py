@@ -3,16 +3,17 @@
 import gzip
 import zlib
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unweave.data.files import RealFile, require
+from unweave.data.files import RealFile
 from unweave.data.space import FactorSpace
 from unweave.data.stored import Stored
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, unknown
 
+Part = Literal["train", "test"]
 Split = Literal["train", "test", "all"]
 
 _PREFIX = {"train": "train", "test": "t10k"}
@@ -24,13 +25,15 @@ class _IDX(Stored):
 
     folder: ClassVar[str]
     origin: ClassVar[str]
-    stand_in: ClassVar[str] = "Circles(size=28)"
+    stand_in: ClassVar[str] = "data=Glyphs data.size=32"
     factor: ClassVar[str]
     md5: ClassVar[dict[str, str]] = {}
 
     def __init__(self, *, split: Split = "train") -> None:
+        if split not in get_args(Split):
+            raise unknown(f"split of {self.name}", str(split), get_args(Split))
         self.split = split
-        parts = ("train", "test") if split == "all" else (split,)
+        parts: tuple[Part, ...] = ("train", "test") if split == "all" else (split,)
         pixels = np.concatenate([self._read(part, 0) for part in parts])
         labels = np.concatenate([self._read(part, 1) for part in parts])
         if len(pixels) != len(labels):
@@ -49,13 +52,21 @@ class _IDX(Stored):
             ['MNIST/raw', 'MNIST/raw']
         """
         names = (f"{_PREFIX[split]}-images-idx3-ubyte", f"{_PREFIX[split]}-labels-idx1-ubyte")
-        first, second = (RealFile(name, cls.folder, cls.origin, md5=cls.md5.get(name)) for name in names)
+        first, second = (
+            RealFile(
+                name,
+                cls.folder,
+                cls.origin,
+                md5=cls.md5.get(name),
+                also=(f"{cls.folder}/{name}.gz", f"{name}.gz"),
+            )
+            for name in names
+        )
         return first, second
 
     def _read(self, split: Literal["train", "test"], which: int) -> NDArray[np.uint8]:
-        wanted = self.files(split)[which]
-        packed = RealFile(f"{wanted.name}.gz", wanted.folder, wanted.origin)
-        return read_idx(require([wanted, packed], self.name, self.stand_in), dimensions=1 if which else 3)
+        path = self.files(split)[which].require(self.name, self.stand_in)
+        return read_idx(path, dimensions=1 if which else 3)
 
 
 class MNIST(_IDX):
@@ -106,6 +117,10 @@ class FashionMNIST(_IDX):
     folder: ClassVar[str] = "FashionMNIST/raw"
     origin: ClassVar[str] = "zalandoresearch/fashion-mnist (also in the Debian package dataset-fashion-mnist)"
     factor: ClassVar[str] = "kind"
+
+
+for _set in (MNIST, FashionMNIST):
+    _set.originals = (*_set.files("train"), *_set.files("test"))
 
 
 def read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:

@@ -4,17 +4,42 @@ import inspect
 import os
 from typing import Any
 
-from unweave.data.arrays import Arrays
+from unweave.data.arrays import HDF5, Arrays
 from unweave.data.circles import Circles
 from unweave.data.dataset import Dataset, user_path
 from unweave.data.dsprites import DSprites
 from unweave.data.folder import Folder
+from unweave.data.glyphs import Glyphs
 from unweave.data.mnist import MNIST, FashionMNIST
+from unweave.data.objects3d import Objects3D
+from unweave.data.originals import MPI3D, Cars3D, CelebA, Chairs3D, Faces3D, SmallNORB
+from unweave.data.shapes3d import Shapes3D
+from unweave.data.sprites import BusySprites, ColoredSprites
 from unweave.data.xysquares import XYSquares
 from unweave.errors import UnweaveError, plain, unknown
 
 DATASETS: dict[str, type[Dataset]] = {
-    cls.__name__: cls for cls in (DSprites, Circles, XYSquares, MNIST, FashionMNIST, Folder, Arrays)
+    cls.__name__: cls
+    for cls in (
+        DSprites,
+        ColoredSprites,
+        BusySprites,
+        Circles,
+        XYSquares,
+        Shapes3D,
+        Objects3D,
+        Glyphs,
+        Cars3D,
+        SmallNORB,
+        MPI3D,
+        Chairs3D,
+        Faces3D,
+        CelebA,
+        MNIST,
+        FashionMNIST,
+        Folder,
+        Arrays,
+    )
 }
 
 
@@ -22,7 +47,7 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Dataset:
     """The dataset with this name, or the user's own data under this path.
 
     Names are those in ``DATASETS``; case, hyphens and underscores do not count. A name goes before a path:
-    write ``./circles`` for a folder called circles. A folder gives :class:`Folder`, an npz file
+    write ``./circles`` for a folder called circles. A folder gives :class:`Folder`, an npz or HDF5 file
     :class:`Arrays`.
 
     Args:
@@ -35,7 +60,7 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Dataset:
         >>> load("dsprite")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
-        unweave.errors.UnweaveError: unknown dataset 'dsprite': did you mean DSprites? (there are: ...
+        unweave.errors.UnweaveError: unknown dataset 'dsprite': did you mean DSprites or ColoredSprites? (there are: ...
     """
     text = os.fspath(name_or_path)
     by_plain = {plain(name): cls for name, cls in DATASETS.items()}
@@ -45,8 +70,8 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Dataset:
     if path.is_dir():
         return _make(Folder, {"path": path, **options})
     if path.is_file():
-        if path.suffix.lower() != ".npz":
-            raise UnweaveError(f"{text} is neither a folder of images nor an npz file")
+        if path.suffix.lower() not in (".npz", *HDF5):
+            raise UnweaveError(f"{text} is neither a folder of images nor an npz file nor an HDF5 file")
         return _make(Arrays, {"path": path, **options})
     looks_like_path = isinstance(name_or_path, os.PathLike) or any(c in text for c in ("/", os.sep, "."))
     if looks_like_path or text.startswith("~"):

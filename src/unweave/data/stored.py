@@ -1,4 +1,4 @@
-"""Images that lie in an array, one row each, in memory or mapped from a file."""
+"""Images in rows: in an array, in memory or mapped from a file, or made by row number."""
 
 import hashlib
 from typing import Any
@@ -19,8 +19,9 @@ _SHOWN = 512
 class Stored(Dataset):
     """Images in rows, with or without known factors; a batch is one gather.
 
-    A subclass calls :meth:`_store` once. Combinations of factors may be absent (then they count as held out) or have
-    several rows (then batches and pairs draw one of them).
+    A subclass calls :meth:`_store` once; or :meth:`_grid`, and makes the images of rows itself in ``_take``.
+    Combinations of factors may be absent (then they count as held out) or have several rows (then batches and pairs
+    draw one of them).
 
     Example:
         >>> class Two(Stored):
@@ -59,6 +60,14 @@ class Stored(Dataset):
         self.count = n
         self.rows = None if space is None else Rows(space, classes)
 
+    def _grid(self, space: FactorSpace, image_shape: tuple[int, int, int]) -> None:
+        """Take one row for each combination of discrete factors; the subclass makes them in ``_take``."""
+        assert space.count is not None
+        self.image_shape = image_shape
+        self.space = space
+        self.count = space.count
+        self.rows = Rows(space, None)
+
     def images(self, factors: ArrayLike) -> NDArray[Any]:
         """Images (n, C, H, W) of `factors` (n, K) (the first row that has them); an error if there is none."""
         if self.rows is None:
@@ -95,7 +104,7 @@ class Stored(Dataset):
         """A hash of the images (of 512 rows spread over the set, if there are more) and their factors."""
         chosen = np.unique(np.linspace(0, self.count - 1, min(self.count, _SHOWN)).astype(np.int64))
         digest = hashlib.sha256(repr((self.count, self.image_shape)).encode())
-        digest.update(np.ascontiguousarray(self._pixels[chosen]).data)
+        digest.update(np.ascontiguousarray(self._take(chosen)).data)
         if self.rows is not None and self.rows.classes is not None:
             digest.update(np.ascontiguousarray(self.rows.classes).data)
         return digest.hexdigest()[:16]
