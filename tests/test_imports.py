@@ -26,10 +26,11 @@ ALLOWED = {
 }
 ALLOWED["objectives"] = ALLOWED["vae"] | {"vae"}
 ALLOWED["gan"] = ALLOWED["objectives"] | {"objectives"}
+ALLOWED["theory"] = ALLOWED["objectives"] | {"objectives", "data"}
 ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs"}
-ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots"}
+ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "theory"}
 ALLOWED["cli"] = ALLOWED["reports"] | {"reports"}
 ALLOWED["__main__"] = {"cli"}
 

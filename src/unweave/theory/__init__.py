@@ -1,0 +1,1 @@
+"""What the papers prove, and their toy systems: computed, not asserted."""

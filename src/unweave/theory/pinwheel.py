@@ -1,0 +1,216 @@
+"""What alpha and beta do: the ablation of DEC figure 3, all its models trained as one batched computation."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unweave.data import Pinwheel
+from unweave.priors import GaussianMixture
+
+ALPHAS = (0.0, 1.0, 3.0, 5.0, 8.0)
+BETAS = (0.01, 0.1, 0.3, 0.6, 1.2)
+"""The figure's values are not in the paper's text; these span the same range of behaviour."""
+
+_LOG_VARIANCE = 12.0
+_CHUNK = 4
+_NEGLIGIBLE = -80.0
+"""Below, the exponential is a denormal number, which takes processors twenty times as long."""
+
+
+@dataclass(frozen=True)
+class Ablation:
+    """Encodings of the pinwheel under every ``alpha``, ``beta`` and seed, and what they amount to.
+
+    Arrays over models have shape ``(alphas, betas, seeds)``: ``overlap``, how many data points could have given rise to
+    a code (``n exp(-I(x; z))``, from 1, a lookup table, to ``n``, no information); ``mismatch``, ``KL(p(z) || q(z))`` in
+    nats; ``reconstruction``, ``E[-log p(x|z)]`` in nats. ``means`` and ``scales`` of the encodings have two axes more,
+    ``(..., n, 2)``.
+
+    Example:
+        >>> done = ablation(alphas=(0.0, 5.0), betas=(0.1,), seeds=1, steps=3)
+        >>> done.overlap.shape, done.means.shape
+        ((2, 1, 1), (2, 1, 1, 400, 2))
+    """
+
+    alphas: tuple[float, ...]
+    betas: tuple[float, ...]
+    points: NDArray[Any]
+    arms: NDArray[Any]
+    means: NDArray[Any]
+    scales: NDArray[Any]
+    overlap: NDArray[Any]
+    mismatch: NDArray[Any]
+    reconstruction: NDArray[Any]
+
+    def density(self, alpha: int, beta: int, seed: int, points: NDArray[Any]) -> NDArray[Any]:
+        """The aggregate posterior ``q(z) = 1/n sum_i q(z|x_i)`` at points ``(m, 2)``; the first three arguments are positions in
+        ``alphas``, ``betas`` and seeds.
+        """
+        mean, scale = self.means[alpha, beta, seed], self.scales[alpha, beta, seed]
+        squares = (((points[:, None] - mean) / scale) ** 2).sum(-1)
+        values: NDArray[Any] = np.exp(-0.5 * squares) / (2 * np.pi * scale.prod(-1))
+        return values.mean(1)
+
+
+def ablation(
+    alphas: Sequence[float] = ALPHAS,
+    betas: Sequence[float] = BETAS,
+    *,
+    seeds: int = 4,
+    steps: int = 500,
+    learning_rate: float = 1e-3,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Ablation:
+    """Train ``L(alpha, beta)`` of DEC Eq. 7 on the pinwheel for all combinations at once.
+
+    Each model: encoder and decoder of one hidden layer of 100 (DEC table 1b), Gaussian likelihood with mean and variance
+    from the decoder, mixture prior of Eq. 9, the divergence ``KL(p(z) || q(z))`` estimated with all ``n`` encodings and
+    ``n`` samples of the prior, Adam at 1e-3, batch of all ``n`` points, 500 epochs. Models of one seed share their
+    starting weights and noise, so that they differ in ``alpha`` and ``beta`` alone.
+
+    Reference: DEC Eq. 7, section 6.2, appendix B.
+
+    Example:
+        >>> bool((ablation(alphas=(0.0,), betas=(0.1, 1.0), seeds=1, steps=2).overlap >= 1).all())
+        True
+    """
+    wheel = Pinwheel()
+    x = torch.from_numpy(wheel.points)
+    grid = [(a, b, s) for a in alphas for b in betas for s in range(seeds)]
+    alpha, beta = torch.tensor([g[0] for g in grid]), torch.tensor([g[1] for g in grid])
+    seed_of = torch.tensor([g[2] for g in grid])
+    shaped = (len(alphas), len(betas), seeds)
+    generators = [torch.Generator().manual_seed(seed) for seed in range(seeds)]
+    weights = [w.requires_grad_() for w in _start(generators, seed_of)]
+    prior = GaussianMixture(2)()
+    optimizer = torch.optim.Adam(weights, lr=learning_rate)
+    matched = alpha > 0
+    inputs = x.expand(len(grid), *x.shape)
+
+    for step in range(steps):
+        noise = torch.stack([torch.randn(*x.shape, generator=g) for g in generators])[seed_of]
+        mean, log_variance = _network(inputs, weights[:4])
+        z = mean + (0.5 * log_variance).exp() * noise
+        reconstruction = _reconstruction(x, z, weights[4:])
+        log_q = -0.5 * (noise.square() + log_variance + math.log(2 * math.pi)).sum(-1)
+        rate = (log_q - prior.log_prob(z)).mean(-1)
+        loss = (reconstruction + beta * rate).sum()
+        if matched.any():
+            wanted = _sample(prior, len(x), generators[0])
+            fit: Tensor = _LogAggregate.apply(mean[matched], log_variance[matched], wanted)
+            loss = loss + (alpha[matched] * (prior.log_prob(wanted).mean() - fit)).sum()
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        if step % 10 == 9:
+            tell(f"{len(grid)} models, step {step + 1} of {steps}")
+
+    with torch.no_grad():
+        mean, log_variance = _network(inputs, weights[:4])
+        noise = torch.stack([torch.randn(*x.shape, generator=g) for g in generators])[seed_of]
+        z = mean + (0.5 * log_variance).exp() * noise
+        reconstruction = _reconstruction(x, z, weights[4:])
+        wanted = _sample(prior, 2000, generators[0])
+        log_q = -0.5 * (noise.square() + log_variance + math.log(2 * math.pi)).sum(-1)
+        own = torch.stack(
+            [_log_aggregate(m, v, at).mean() for m, v, at in zip(mean, log_variance, z, strict=True)]
+        )
+        information = log_q.mean(-1) - own
+        fit = torch.stack(
+            [_log_aggregate(m, v, wanted).mean() for m, v in zip(mean, log_variance, strict=True)]
+        )
+        mismatch = prior.log_prob(wanted).mean() - fit
+
+    def array(values: Tensor) -> NDArray[Any]:
+        return values.reshape(*shaped, *values.shape[1:]).double().numpy()
+
+    return Ablation(
+        alphas=tuple(alphas),
+        betas=tuple(betas),
+        points=wheel.points,
+        arms=wheel.arms,
+        means=array(mean),
+        scales=array((0.5 * log_variance).exp()),
+        overlap=array(len(x) * torch.exp(-information)),
+        mismatch=array(mismatch),
+        reconstruction=array(reconstruction),
+    )
+
+
+def _start(generators: list[torch.Generator], seed_of: Tensor) -> list[Tensor]:
+    """PyTorch's own starting weights of two linear layers, for the encoder and the decoder, a copy for each model."""
+    weights = []
+    for inputs, outputs in ((2, 100), (100, 4), (2, 100), (100, 4)):
+        for rows in (inputs, 1):
+            each = [torch.rand(rows, outputs, generator=g) * 2 - 1 for g in generators]
+            weights.append(torch.stack(each)[seed_of] / math.sqrt(inputs))
+    return weights
+
+
+def _network(inputs: Tensor, weights: list[Tensor]) -> tuple[Tensor, Tensor]:
+    hidden = torch.baddbmm(weights[1], inputs, weights[0]).relu()
+    first, second = torch.baddbmm(weights[3], hidden, weights[2]).chunk(2, -1)
+    return first, second.clamp(-_LOG_VARIANCE, _LOG_VARIANCE)
+
+
+def _reconstruction(x: Tensor, z: Tensor, weights: list[Tensor]) -> Tensor:
+    mean, log_variance = _network(z, weights)
+    losses = (x - mean).square() * (-log_variance).exp() + log_variance + math.log(2 * math.pi)
+    return 0.5 * losses.sum(-1).mean(-1)
+
+
+def _sample(prior: torch.distributions.MixtureSameFamily, n: int, generator: torch.Generator) -> Tensor:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
+        return prior.sample((n,))
+
+
+def _log_aggregate(mean: Tensor, log_variance: Tensor, z: Tensor) -> Tensor:
+    """``log q(z)`` of each code ``(m, 2)``, with ``q`` the mixture of all encodings ``(n, 2)``."""
+    squares = (z.unsqueeze(1) - mean).square() * (-log_variance).exp()
+    each = -0.5 * (squares + log_variance + math.log(2 * math.pi)).sum(-1)
+    return torch.logsumexp(each, 1) - math.log(len(mean))
+
+
+class _LogAggregate(torch.autograd.Function):
+    """The mean of ``log q(z_j)`` over codes ``z_j``, for each model, with its gradient found on the way.
+
+    The log-densities of all codes under all encodings are a product of two thin matrices. They and their softmax are
+    needed for value and gradient alike; a few models at a time, they never leave the processor's cache.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, mean: Tensor, log_variance: Tensor, z: Tensor) -> Tensor:
+        precision = (-log_variance).exp()
+        constant = -0.5 * (mean.square() * precision + log_variance + math.log(2 * math.pi)).sum(-1)
+        linear = mean * precision
+        of_codes = torch.cat([z.square(), z, torch.ones_like(z[:, :1])], 1)
+        of_encodings = torch.cat([-0.5 * precision, linear, constant.unsqueeze(-1)], -1)
+        values, gradients = [], []
+        for part in of_encodings.split(_CHUNK):
+            logits = of_codes @ part.mT
+            highest = logits.amax(-1, keepdim=True)
+            weights = logits.sub_(highest).clamp_(min=_NEGLIGIBLE).exp_()
+            sums = weights.sum(-1, keepdim=True)
+            values.append((sums.log() + highest).squeeze(-1).mean(-1))
+            gradients.append(weights.mT @ (of_codes / sums) / len(z))
+        by_precision, by_linear, by_constant = torch.cat(gradients).split([2, 2, 1], -1)
+        # by the chain rule through -1/2 e^-v, mean e^-v and the constant
+        ctx.save_for_backward(
+            precision * (by_linear - mean * by_constant),
+            precision * (0.5 * by_precision - mean * by_linear + 0.5 * mean.square() * by_constant)
+            - 0.5 * by_constant,
+        )
+        return torch.cat(values) - math.log(mean.shape[1])
+
+    @staticmethod
+    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, Tensor, None]:  # type: ignore[override]
+        by_mean, by_log_variance = ctx.saved_tensors
+        outer = outer.view(-1, 1, 1)
+        return outer * by_mean, outer * by_log_variance, None
