@@ -1,6 +1,7 @@
 """Pure mathematics on tensors and distributions, shared by objectives, metrics and plots."""
 
-from unweave.functional.aggregate import (
+from unweave.functional.blur import blur, blur_profile
+from unweave.functional.decomposition import (
     Aggregate,
     aggregate,
     dimension_wise_kl,
@@ -10,7 +11,6 @@ from unweave.functional.aggregate import (
     mutual_information,
     total_correlation,
 )
-from unweave.functional.blur import blur, blur_profile
 from unweave.functional.density_ratio import (
     discriminator_accuracy,
     discriminator_loss,

@@ -10,7 +10,7 @@ from torch.distributions import Distribution
 
 from unweave.choices import Form
 from unweave.errors import UnweaveError
-from unweave.functional.aggregate import (
+from unweave.functional.decomposition import (
     Aggregate,
     Estimator,
     aggregate,

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from unweave.choices import Form
 from unweave.errors import UnweaveError
-from unweave.functional.aggregate import half_log_determinant
+from unweave.functional.decomposition import half_log_determinant
 from unweave.objectives.core import Loss, Objective, Progress, at_least_zero, bound
 from unweave.vae import VAE
 
