@@ -1,26 +1,18 @@
 """Self-contained HTML pages about runs: one file, no request to anywhere."""
 
-import base64
-import html
 import math
-import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from unweave import atomic, plots
 from unweave.errors import UnweaveError
 from unweave.reports.evidence import Evidence, RunLike, gather, labels_of, settings, turned_back_mig
+from unweave.reports.rendering import Picture, image, png, render, writer
 from unweave.reports.words import Subject, findings, rows, verdict
-
-_DPI = 200
-"""Twice the size at which pictures are shown, so that they are sharp on fine screens and on paper."""
 
 
 def write_run_report(run: RunLike, path: str | Path | None = None) -> Path:
@@ -43,7 +35,7 @@ def write_run_report(run: RunLike, path: str | Path | None = None) -> Path:
     evidence = gather(run)
     pictures = _pictures(evidence)
     space = run.dataset().space
-    page = _render(
+    page = render(
         "run.html",
         title=" · ".join([run.config.data.name, *run.config.method]),
         banner=_banner(run, evidence.steps),
@@ -51,14 +43,14 @@ def write_run_report(run: RunLike, path: str | Path | None = None) -> Path:
         evidence=evidence,
         scored=bool(run.scores),
         rows=rows([evidence.scores]),
-        pictures={name: _image(*picture) for name, picture in pictures.items()},
+        pictures={name: image(*picture) for name, picture in pictures.items()},
         factors=None if space is None else list(space.names),
         shown=len(evidence.order),
         commands=[run.command, f"unweave evaluate {run.folder}", f"unweave report {run.folder}"],
         settings=settings(run.config),
         seconds=_seconds(run),
         versions=dict(getattr(run, "versions", {})),
-        writer=_writer(),
+        writer=writer(),
     )
     if path is None:
         for name, (content, kind, _, _) in pictures.items():
@@ -101,7 +93,7 @@ def write_comparison_report(
     tables = [settings(e.run.config) for e in everything]
     keys = list(dict.fromkeys(key for table in tables for key in table))
     histories = {e.label: e.run.history for e in everything if e.run.history}
-    page = _render(
+    page = render(
         "comparison.html",
         title=title or " and ".join(named),
         intro=intro,
@@ -111,10 +103,10 @@ def write_comparison_report(
         rows=rows([e.scores for e in everything]),
         names=next((e.grid.names for e in everything if e.grid is not None), None),
         held_out=any(e.grid is not None and e.grid.held_out.any() for e in everything),
-        geometry=[_image(*_png(figure, alt)) for figure, alt in _geometries(everything)],
-        curves=_image(*_png(plots.curves(histories), "training curves")) if histories else None,
+        geometry=[image(*png(figure, alt)) for figure, alt in _geometries(everything)],
+        curves=image(*png(plots.curves(histories), "training curves")) if histories else None,
         models=[
-            {name: _image(*picture) for name, picture in _pictures(e, geometry=False).items()}
+            {name: image(*picture) for name, picture in _pictures(e, geometry=False).items()}
             | {"label": e.label}
             for e in everything
         ],
@@ -122,7 +114,7 @@ def write_comparison_report(
         settings=[(key, [table.get(key, "") for table in tables]) for key in keys],
         differing={key for key in keys if len({table.get(key) for table in tables}) > 1},
         seconds={e.label: _seconds(e.run) for e in everything},
-        writer=_writer(),
+        writer=writer(),
     )
     return _write(Path(path), page.encode())
 
@@ -158,19 +150,15 @@ def dataset_sheet(dataset: Any, *, columns: int = 10) -> Figure:
     return plots.image_grid(np.stack(sheet), row_labels=labels, title=dataset.name)
 
 
-Picture = tuple[bytes, str, float, str]
-"""Content, kind of file, width in pixels at which it is shown, and a text in its place."""
-
-
 def _pictures(evidence: Evidence, *, geometry: bool = True) -> dict[str, Picture]:
     e = evidence
     labels = plots.traversal_labels(e.order, e.kl)
     made = {
-        "reconstructions": _png(
+        "reconstructions": png(
             plots.reconstructions(e.originals, e.reconstructed),
             "images of the data above, reconstructions below",
         ),
-        "traversals": _png(
+        "traversals": png(
             plots.traversals(e.sweeps, labels, low=e.span[0], high=e.span[1]),
             f"one row per latent, swept from {e.span[0]:g} to {e.span[1]:g}",
         ),
@@ -180,13 +168,13 @@ def _pictures(evidence: Evidence, *, geometry: bool = True) -> dict[str, Picture
             0.0,
             "all latents sweeping back and forth",
         ),
-        "kl": _png(plots.kl_bars(e.kl, scales=e.scales), "KL of each latent"),
+        "kl": png(plots.kl_bars(e.kl, scales=e.scales), "KL of each latent"),
     }
     if geometry and e.run.history:
-        made["curves"] = _png(plots.curves(e.run.history), "training curves")
+        made["curves"] = png(plots.curves(e.run.history), "training curves")
     if geometry:
         for figure, alt in _geometries([e]):
-            made["geometry"] = _png(figure, alt)
+            made["geometry"] = png(figure, alt)
     return made
 
 
@@ -212,16 +200,6 @@ def _geometries(everything: Sequence[Evidence]) -> list[tuple[Figure, str]]:
     return [(figure, "the factor grid and where it lies in latent space")]
 
 
-def _png(figure: Figure, alt: str) -> Picture:
-    return plots.to_bytes(figure, "png", dpi=_DPI), "png", float(figure.get_figwidth() * 100), alt
-
-
-def _image(content: bytes, kind: str, width: float, alt: str) -> Markup:
-    data = base64.b64encode(content).decode()
-    size = f' style="width:{width:.0f}px"' if width else ""
-    return Markup(f'<img alt="{html.escape(alt)}"{size} src="data:image/{kind};base64,{data}">')
-
-
 def _banner(run: RunLike, steps: int, label: str = "") -> str:
     """A warning for a run that is not finished; empty for one that is."""
     if run.status == "finished":
@@ -243,27 +221,6 @@ def _seconds(run: RunLike) -> str:
     if not taken or not math.isfinite(taken):
         return ""
     return f"{taken:.0f} s" if taken < 120 else f"{taken / 60:.0f} min"
-
-
-def _writer() -> str:
-    parts = [f"Python {platform.python_version()}"]
-    for package in ("unweave", "numpy", "matplotlib"):
-        try:
-            parts.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            continue
-    return ", ".join(parts)
-
-
-def _render(template: str, **values: Any) -> str:
-    environment = Environment(
-        loader=PackageLoader("unweave.reports", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(template).render(**values)
 
 
 def _write(path: Path, content: bytes) -> Path:

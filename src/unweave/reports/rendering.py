@@ -1,0 +1,74 @@
+"""From figures and a template to one HTML file that asks nothing of anybody."""
+
+import base64
+import html
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from matplotlib.figure import Figure
+
+from unweave import plots
+
+DPI = 200
+"""Twice the size at which pictures are shown, so that they are sharp on fine screens and on paper."""
+
+Picture = tuple[bytes, str, float, str]
+"""Content, kind of file, width in pixels at which it is shown, and a text in its place."""
+
+
+def png(figure: Figure, alt: str) -> Picture:
+    """A figure as a picture of a page.
+
+    Example:
+        >>> png(Figure(figsize=(3, 2)), "nothing")[1:]
+        ('png', 300.0, 'nothing')
+    """
+    return plots.to_bytes(figure, "png", dpi=DPI), "png", float(figure.get_figwidth() * 100), alt
+
+
+def image(content: bytes, kind: str, width: float, alt: str) -> Markup:
+    """The element of a page that holds a picture.
+
+    Example:
+        >>> image(b"abc", "png", 10.0, "a & b")
+        Markup('<img alt="a &amp; b" style="width:10px" src="data:image/png;base64,YWJj">')
+    """
+    data = base64.b64encode(content).decode()
+    size = f' style="width:{width:.0f}px"' if width else ""
+    return Markup(f'<img alt="{html.escape(alt)}"{size} src="data:image/{kind};base64,{data}">')
+
+
+def writer() -> str:
+    """The versions of what writes a page.
+
+    Example:
+        >>> writer().startswith("Python 3.")
+        True
+    """
+    parts = [f"Python {platform.python_version()}"]
+    for package in ("unweave", "numpy", "matplotlib"):
+        try:
+            parts.append(f"{package} {version(package)}")
+        except PackageNotFoundError:
+            continue
+    return ", ".join(parts)
+
+
+def render(template: str, **values: Any) -> str:
+    """A page from its template; what the template needs and does not get is an error.
+
+    Example:
+        >>> "<title>A &amp; B</title>" in render("page.html", title="A & B", writer="me")
+        True
+    """
+    environment = Environment(
+        loader=PackageLoader("unweave.reports", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(**values)
