@@ -92,16 +92,19 @@ class GAN(nn.Module, ABC):
 
     def draw(self, n: int) -> Drawn:
         """``n`` codes and noises from their priors."""
-        classes = [torch.randint(size, (n,), device=self.device) for size in self.categorical]
+        like = self.shown_noise
+        classes = [torch.randint(size, (n,), device=like.device) for size in self.categorical]
         return Drawn(
-            2 * torch.rand(n, self.continuous, device=self.device) - 1,
-            torch.stack(classes, 1) if classes else torch.zeros(n, 0, dtype=torch.long, device=self.device),
-            torch.randn(n, self.noise, device=self.device),
+            2 * torch.rand(n, self.continuous, device=like.device, dtype=like.dtype) - 1,
+            torch.stack(classes, 1) if classes else torch.zeros(n, 0, dtype=torch.long, device=like.device),
+            torch.randn(n, self.noise, device=like.device, dtype=like.dtype),
         )
 
     def generate(self, drawn: Drawn) -> Tensor:
         """``G(c, e)``, images in [0, 1]."""
-        hot = [F.one_hot(drawn.classes[:, j], size).float() for j, size in enumerate(self.categorical)]
+        hot = [
+            F.one_hot(drawn.classes[:, j], size).to(drawn.noise) for j, size in enumerate(self.categorical)
+        ]
         images: Tensor = self.generator(torch.cat([drawn.continuous, *hot, drawn.noise], 1))
         return images
 
@@ -161,7 +164,9 @@ class GAN(nn.Module, ABC):
             ]
             drawn = Drawn(
                 part[:, : self.continuous],
-                torch.stack(classes, 1) if classes else torch.zeros(len(part), 0, dtype=torch.long),
+                torch.stack(classes, 1)
+                if classes
+                else torch.zeros(len(part), 0, dtype=torch.long, device=part.device),
                 self.shown_noise.expand(len(part), -1),
             )
             images.append(self.generate(drawn).cpu())
