@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from unweave.metrics import factor_vae_score
-from unweave.metrics.factor_vae import _draw, _wilson
+from unweave.metrics.interventions import draw_subsets as _draw
+from unweave.metrics.score import wilson as _wilson
 
 
 def cube(size: int = 8) -> np.ndarray:

@@ -1,7 +1,32 @@
-"""Measures of representations: pure functions on arrays that answer with a :class:`Score`."""
+"""Measures of representations: pure functions on arrays that answer with a :class:`Score`.
 
+>>> import numpy as np
+>>> v = np.stack(np.meshgrid(range(8), range(8)), -1).reshape(-1, 2)
+>>> round(mig(v, v).value, 6)
+1.0
+"""
+
+from unweave.metrics.aggregate import (
+    classifier_total_correlation,
+    decomposition,
+    gaussian_total_correlation,
+    log_joint,
+    log_marginals,
+    total_correlation,
+)
+from unweave.metrics.agreement import Agreement, Sensitivity, agreement, sensitivity
+from unweave.metrics.beta_vae import beta_vae_score, beta_vae_score_of
+from unweave.metrics.dci import dci
+from unweave.metrics.distances import (
+    Distances,
+    Matrices,
+    distance_matrices,
+    overlap,
+    perceived_distances,
+)
+from unweave.metrics.downstream import downstream_accuracy
 from unweave.metrics.elbo import elbo_scores
-from unweave.metrics.factor_vae import factor_vae_score
+from unweave.metrics.factor_vae import factor_vae_score, factor_vae_score_of
 from unweave.metrics.geometry import (
     GridEmbedding,
     embed_grid,
@@ -9,18 +34,61 @@ from unweave.metrics.geometry import (
     informative_latents,
     plane_factors,
 )
-from unweave.metrics.mig import mig, mutual_information
+from unweave.metrics.hoyer import hoyer
+from unweave.metrics.infomec import infomec
+from unweave.metrics.information import mutual_information
+from unweave.metrics.interventions import EncodeOnce
+from unweave.metrics.irs import irs
+from unweave.metrics.mig import mig
+from unweave.metrics.modularity import explicitness, modularity
+from unweave.metrics.registry import METRICS, Encoded, Metric, choose_metrics, score_all
+from unweave.metrics.sampled_mig import sampled_mig, subspace_mig
+from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
 
 __all__ = [
+    "METRICS",
+    "Agreement",
+    "Distances",
+    "EncodeOnce",
+    "Encoded",
     "GridEmbedding",
+    "Matrices",
+    "Metric",
     "Score",
+    "Sensitivity",
+    "agreement",
+    "beta_vae_score",
+    "beta_vae_score_of",
+    "choose_metrics",
+    "classifier_total_correlation",
+    "dci",
+    "decomposition",
+    "distance_matrices",
+    "downstream_accuracy",
     "elbo_scores",
     "embed_grid",
+    "explicitness",
     "factor_vae_score",
+    "factor_vae_score_of",
+    "gaussian_total_correlation",
     "geometry_score",
+    "hoyer",
+    "infomec",
     "informative_latents",
+    "irs",
+    "log_joint",
+    "log_marginals",
     "mig",
+    "modularity",
     "mutual_information",
+    "overlap",
+    "perceived_distances",
     "plane_factors",
+    "sampled_mig",
+    "sap",
+    "score_all",
+    "sensitivity",
+    "subspace_mig",
+    "total_correlation",
 ]

@@ -1,14 +1,32 @@
 """FactorVAE score: the latent that holds still when a factor does."""
 
+from typing import Any, Literal
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import UnweaveError
-from unweave.metrics.score import Score
-from unweave.metrics.validation import check_codes, check_count, check_pair, factor_classes
+from unweave.errors import UnweaveError, unknown
+from unweave.metrics.interventions import Encode, EncodeOnce, FactorSource, Plan, plan_groups
+from unweave.metrics.score import Score, wilson
+from unweave.metrics.validation import check_codes, check_count, check_pair, check_scales, factor_classes
 
 COLLAPSED_VARIANCE = 0.95
 """A latent whose mean posterior variance exceeds this has collapsed to the prior N(0, 1)."""
+
+Mode = Literal["paper", "disentanglement_lib", "disent", "ubisoft"]
+MODES: dict[str, dict[str, Any]] = {
+    "paper": {"samples": 100, "votes": 800, "evaluation_votes": 800, "prune": 0.05, "empty": "chance"},
+    "disentanglement_lib": {
+        "samples": 64,
+        "votes": 10_000,
+        "evaluation_votes": 5_000,
+        "prune": 0.05,
+        "empty": 0,
+    },
+    "disent": {"samples": 64, "votes": 10_000, "evaluation_votes": 5_000, "prune": 0.0, "empty": 0},
+    "ubisoft": {"samples": 200, "votes": 800, "evaluation_votes": 800, "prune": 0.05, "empty": 0},
+}
+"""Definitions in use and their constants."""
 
 
 def factor_vae_score(
@@ -16,11 +34,13 @@ def factor_vae_score(
     factors: ArrayLike,
     rng: np.random.Generator,
     *,
+    mode: Mode = "paper",
     scales: ArrayLike | None = None,
-    samples: int = 100,
-    votes: int = 800,
-    evaluation_votes: int = 800,
-    prune: float = 0.05,
+    samples: int | None = None,
+    votes: int | None = None,
+    evaluation_votes: int | None = None,
+    prune: float | None = None,
+    discrete: bool = False,
 ) -> Score:
     """FactorVAE score from codes encoded once, in [0, 1]; 1/K is what guessing gets.
 
@@ -36,15 +56,25 @@ def factor_vae_score(
     Codes are drawn without replacement where a value has ``samples`` of them and with replacement otherwise;
     values with one sample only are left out. Continuous factors are cut into 20 bins.
 
+    Modes, by whose definition they are (options that are given count before the mode's):
+
+    * ``paper``: 100 codes a vote, 800 + 800 votes, pruning as above;
+    * ``disentanglement_lib``: 64 codes, 10,000 + 5,000 votes, a latent is pruned if its standard deviation is below
+      0.05, and with no latent left the score is 0;
+    * ``disent``: the same without pruning (but a constant latent, which there turns the score into noise, is out);
+    * ``ubisoft``: 200 codes, 800 + 800 votes, deviation below 0.05 pruned, and rescaled, (accuracy - 1/K) / (1 - 1/K).
+
     Args:
-        codes: (n, latents) posterior means.
+        codes: (n, latents) posterior means, or classes 0, 1, ... with ``discrete``.
         factors: (n, K) factor values.
         rng: source of all draws.
-        scales: (n, latents) posterior standard deviations.
+        mode: whose definition.
+        scales: (n, latents) posterior standard deviations, for the pruning of the paper.
         samples: L, the codes of one vote.
         votes: votes that train the classifier.
         evaluation_votes: votes that test it.
-        prune: relative spread below which a latent counts as collapsed, used without ``scales``.
+        prune: spread below which a latent counts as collapsed, used without ``scales``.
+        discrete: codes are classes: their variance is Gini's, the chance that two codes differ, halved (FAC Eq. 4).
 
     References:
         Kim & Mnih 2018 (FAC), section 4 and appendix B.
@@ -55,110 +85,182 @@ def factor_vae_score(
         1.0
 
     """
-    samples = check_count("samples", samples, 2)
-    votes, evaluation_votes = (
-        check_count("votes", votes, 1),
-        check_count("evaluation_votes", evaluation_votes, 1),
-    )
-    if not 0 <= prune < 1:
-        raise UnweaveError(f"prune must be at least 0 and below 1, got {prune!r}")
+    given = {"samples": samples, "votes": votes, "evaluation_votes": evaluation_votes, "prune": prune}
+    options = _options(mode, given)
     codes, table = check_pair(codes, factors)
     classes, sizes = factor_classes(table)
-    active = _active(codes, scales, prune)
-    names = {
-        "samples": samples,
-        "votes": votes,
-        "evaluation_votes": evaluation_votes,
-        "prune": "mean posterior variance > 0.95" if scales is not None else f"relative spread < {prune:g}",
-        "active_latents": np.flatnonzero(active).tolist(),
-        "chance": 1 / len(sizes),
-    }
-    reference = "Kim & Mnih 2018, section 4 and appendix B"
+    sd = None if scales is None else check_scales(scales, codes)
+    active = _active(codes, sd, mode, options["prune"])
     if not active.any():
-        return Score("factor_vae_score", 1 / len(sizes), reference=reference, constants=names)
+        return _empty(mode, options, len(sizes), sd is not None)
+    total = options["votes"] + options["evaluation_votes"]
+    plan = plan_groups(classes, sizes, total, options["samples"], rng)
+    return _score(codes, plan, active, len(sizes), mode, options, sd is not None, discrete)
 
-    kept = codes[:, active] / codes[:, active].std(axis=0)
-    total = votes + evaluation_votes
-    asked = rng.integers(0, len(sizes), total)
-    answers = _stillest(kept, classes, sizes, asked, samples, rng)
-    table_of_votes = np.zeros((kept.shape[1], len(sizes)), dtype=np.int64)
-    np.add.at(table_of_votes, (answers[:votes], asked[:votes]), 1)
-    classifier = table_of_votes.argmax(axis=1)
-    right = int(np.sum(classifier[answers[votes:]] == asked[votes:]))
-    low, high = _wilson(right, evaluation_votes)
+
+def factor_vae_score_of(
+    encode: Encode,
+    dataset: FactorSource,
+    rng: np.random.Generator,
+    *,
+    mode: Mode = "paper",
+    samples: int | None = None,
+    votes: int | None = None,
+    evaluation_votes: int | None = None,
+    prune: float | None = None,
+    once: EncodeOnce | None = None,
+) -> Score:
+    """FactorVAE score of an encoder on a data set that may be endless; no image is encoded twice.
+
+    Every vote draws fresh images with one factor fixed, as the paper does; for a data set whose codes are known already
+    :func:`factor_vae_score` needs none.
+
+    Args:
+        encode: images -> means, or (means, scales), e.g. ``vae.codes``.
+        dataset: with ``space``, ``images(factors)``, ``evaluation(n, rng)`` and ``held_out(factors)``.
+        rng: source of all draws.
+        mode: as in :func:`factor_vae_score`, likewise the next four.
+        samples: L, the codes of one vote.
+        votes: votes that train the classifier.
+        evaluation_votes: votes that test it.
+        prune: spread below which a latent counts as collapsed, if the encoder gives no scales.
+        once: what was encoded before; shared between metrics.
+
+    Example:
+        >>> from unweave.data import Circles
+        >>> circles = Circles(size=16)
+        >>> def centre(images):
+        ...     shade = images.sum(1).astype(float)
+        ...     place = np.arange(16) / shade.sum((1, 2))[:, None]
+        ...     return np.stack([(shade.sum(1) * place).sum(1), (shade.sum(2) * place).sum(1)], 1)
+        >>> factor_vae_score_of(centre, circles, np.random.default_rng(0), samples=20, votes=50, evaluation_votes=50).value
+        1.0
+
+    """  # noqa: E501
+    given = {"samples": samples, "votes": votes, "evaluation_votes": evaluation_votes, "prune": prune}
+    options = _options(mode, given)
+    once = EncodeOnce(encode, dataset) if once is None else once
+    plan = once.groups(options["votes"] + options["evaluation_votes"], options["samples"], rng)
+    codes, sd = check_codes(once.means), once.scales
+    active = _active(codes, sd, mode, options["prune"])
+    factors = sum(size != 1 for size in dataset.space.sizes)
+    if not active.any():
+        return _empty(mode, options, factors, sd is not None)
+    return _score(codes, plan, active, factors, mode, options, sd is not None, False)
+
+
+def _options(mode: str, given: dict[str, Any]) -> dict[str, Any]:
+    if mode not in MODES:
+        raise unknown("mode of factor_vae_score", mode, MODES)
+    options = {**MODES[mode], **{key: value for key, value in given.items() if value is not None}}
+    for key, least in (("samples", 2), ("votes", 1), ("evaluation_votes", 1)):
+        options[key] = check_count(key, options[key], least)
+    if not 0 <= options["prune"] < 1:
+        raise UnweaveError(f"prune must be at least 0 and below 1, got {options['prune']!r}")
+    return options
+
+
+def _empty(mode: str, options: dict[str, Any], factors: int, by_scale: bool) -> Score:
+    value = 1 / factors if options["empty"] == "chance" else 0.0
+    # No draw was made, so the interval is the one point.
+    constants = _constants(mode, options, np.zeros(0, bool), factors, by_scale)
+    return Score("factor_vae_score", value, value, value, reference=_REFERENCE, constants=constants)
+
+
+_REFERENCE = "Kim & Mnih 2018, section 4 and appendix B"
+
+
+def _constants(
+    mode: str, options: dict[str, Any], active: NDArray[np.bool_], factors: int, by_scale: bool
+) -> dict[str, Any]:
+    rule = (
+        "mean posterior variance > 0.95"
+        if by_scale and mode == "paper"
+        else f"{'relative spread' if mode == 'paper' else 'deviation'} < {options['prune']:g}"
+    )
+    return {
+        "mode": mode,
+        "samples": options["samples"],
+        "votes": options["votes"],
+        "evaluation_votes": options["evaluation_votes"],
+        "prune": rule,
+        "active_latents": np.flatnonzero(active).tolist(),
+        "chance": 0.0 if mode == "ubisoft" else 1 / factors,
+    }
+
+
+def _score(
+    codes: NDArray[np.float64],
+    plan: Plan,
+    active: NDArray[np.bool_],
+    factors: int,
+    mode: str,
+    options: dict[str, Any],
+    by_scale: bool,
+    discrete: bool,
+) -> Score:
+    votes, tested = options["votes"], options["evaluation_votes"]
+    answers = _still_classes(codes[:, active], plan) if discrete else _stillest(codes[:, active], plan)
+    table = np.zeros((int(active.sum()), factors), dtype=np.int64)
+    np.add.at(table, (answers[:votes], plan.asked[:votes]), 1)
+    classifier = table.argmax(axis=1)
+    right = int(np.sum(classifier[answers[votes:]] == plan.asked[votes:]))
+    value, (low, high) = right / tested, wilson(right, tested)
+    if mode == "ubisoft" and factors > 1:
+        value, low, high = (max(0.0, (x - 1 / factors) / (1 - 1 / factors)) for x in (value, low, high))
     return Score(
         "factor_vae_score",
-        right / evaluation_votes,
+        value,
         low,
         high,
-        reference=reference,
-        constants={**names, "vote_table": table_of_votes.tolist()},
+        reference=_REFERENCE,
+        constants={
+            **_constants(mode, options, active, factors, by_scale),
+            "vote_table": table.tolist(),
+        },
     )
 
 
-def _active(codes: NDArray[np.float64], scales: ArrayLike | None, prune: float) -> NDArray[np.bool_]:
+def _active(
+    codes: NDArray[np.float64], scales: NDArray[np.float64] | None, mode: str, prune: float
+) -> NDArray[np.bool_]:
     spread: NDArray[np.float64] = codes.std(axis=0)
     # Rounding gives a constant column of large numbers a tiny spread; dividing by it would let it win.
     moves: NDArray[np.bool_] = spread > 1e-9 * np.maximum(np.abs(codes).max(axis=0), 1e-30)
-    if scales is None:
+    if mode != "paper":
+        moves[codes.std(axis=0, ddof=1) < prune] = False
+    elif scales is None:
         moves[spread < prune * spread.max()] = False
-        return moves
-    checked = check_codes(scales, "scales")
-    if checked.shape != codes.shape:
-        raise UnweaveError(f"scales must have the shape of codes {codes.shape}, got {checked.shape}")
-    moves[np.mean(checked**2, axis=0) > COLLAPSED_VARIANCE] = False
+    else:
+        moves[np.mean(scales**2, axis=0) > COLLAPSED_VARIANCE] = False
     return moves
 
 
-def _stillest(
-    kept: NDArray[np.float64],
-    classes: NDArray[np.int64],
-    sizes: tuple[int, ...],
-    asked: NDArray[np.int64],
-    samples: int,
-    rng: np.random.Generator,
-) -> NDArray[np.int64]:
+def _stillest(kept: NDArray[np.float64], plan: Plan) -> NDArray[np.int64]:
     """For each vote the latent (of those kept) with the smallest variance, (votes,)."""
-    answers = np.empty(len(asked), dtype=np.int64)
-    for k, size in enumerate(sizes):
-        mine = np.flatnonzero(asked == k)
-        order = np.argsort(classes[:, k], kind="stable")
-        counts = np.bincount(classes[:, k], minlength=size)
-        firsts = np.cumsum(counts) - counts
-        usable = np.flatnonzero(counts > 1)
-        if len(usable) == 0:
-            raise UnweaveError(
-                f"every value of factor {k} occurs once only, so no two codes share it: encode more images"
-            )
-        values = usable[rng.integers(0, len(usable), len(mine))]
-        # A few hundred votes at a time keep the gathered codes within the processor's cache.
-        for start in range(0, len(mine), 256):
-            block = slice(start, start + 256)
-            rows = firsts[values[block], None] + _draw(counts[values[block]], samples, rng)
-            answers[mine[block]] = kept[order[rows]].var(axis=1).argmin(axis=1)
+    kept = (kept - kept.mean(axis=0)) / kept.std(axis=0)
+    answers = np.empty(len(plan.rows), dtype=np.int64)
+    # A few hundred votes at a time keep the gathered codes within the processor's cache.
+    for start in range(0, len(plan.rows), 256):
+        drawn = kept[plan.rows[start : start + 256]]
+        centre = drawn.mean(axis=1, keepdims=True)
+        drawn -= centre
+        answers[start : start + 256] = np.einsum("vsd,vsd->vd", drawn, drawn).argmin(axis=1)
     return answers
 
 
-def _draw(counts: NDArray[np.int64], samples: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """``samples`` numbers below each count, (votes, samples): distinct where the count allows it."""
-    drawn = np.empty((len(counts), samples), dtype=np.int64)
-    enough = counts >= samples
-    drawn[~enough] = rng.integers(0, counts[~enough, None], (int(np.sum(~enough)), samples))
-    many = counts[enough]
-    chosen = np.full((len(many), samples), -1, dtype=np.int64)
-    # Floyd's subset sampling, all votes at once: uniform over subsets in `samples` steps.
-    for i in range(samples):
-        last = many - samples + i
-        pick = rng.integers(0, last + 1)
-        taken = (chosen[:, :i] == pick[:, None]).any(axis=1)
-        chosen[:, i] = np.where(taken, last, pick)
-    drawn[enough] = chosen
-    return drawn
-
-
-def _wilson(right: int, total: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a proportion: unlike +- 1.96 se it has width at 0 and 1."""
-    z, p = 1.96, right / total
-    centre = (p + z**2 / (2 * total)) / (1 + z**2 / total)
-    half = z / (1 + z**2 / total) * np.sqrt(p * (1 - p) / total + z**2 / (4 * total**2))
-    return max(0.0, float(centre - half)), min(1.0, float(centre + half))
+def _still_classes(kept: NDArray[np.float64], plan: Plan) -> NDArray[np.int64]:
+    """The same for codes that are classes: N^2 - sum_c n_c^2 is Gini's variance up to a constant."""
+    classes = np.stack([np.unique(column, return_inverse=True)[1] for column in kept.T], axis=1)
+    sizes = int(classes.max()) + 1
+    n, latents = classes.shape
+    whole = np.stack([n**2 - np.sum(np.bincount(c) ** 2) for c in classes.T]) / n**2
+    answers = np.empty(len(plan.rows), dtype=np.int64)
+    for start in range(0, len(plan.rows), 256):
+        drawn = classes[plan.rows[start : start + 256]]
+        votes, samples = drawn.shape[:2]
+        cell = (np.arange(votes)[:, None, None] * latents + np.arange(latents)) * sizes + drawn
+        counts = np.bincount(cell.ravel(), minlength=votes * latents * sizes).reshape(votes, latents, sizes)
+        gini = samples**2 - np.sum(counts**2, axis=2)
+        answers[start : start + 256] = np.argmin(gini / whole, axis=1)
+    return answers

@@ -1,61 +1,58 @@
 """Mutual information gap: whether each factor has one latent of its own."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import xlogy
 
+from unweave.errors import UnweaveError, unknown
+from unweave.metrics.information import Joint, mutual_information
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count, check_pair, equal_width_bins, factor_classes
+from unweave.metrics.validation import check_count, check_pair, equal_width_bins, factor_classes, without
 
+__all__ = ["mig", "mutual_information"]
 
-def mutual_information(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20) -> NDArray[np.float64]:
-    """Mutual information I(z_j; v_k) in nats of each binned latent and each factor, (latents, K).
-
-    I(z; v) = sum_{z, v} p(z, v) log( p(z, v) / (p(z) p(v)) ) with p counted after cutting each latent into
-    ``bins`` equal-width bins over its own range. Continuous factors are cut the same way.
-
-    Args:
-        codes: (n, latents) posterior means.
-        factors: (n, K) factor values.
-        bins: number of bins of each latent.
-
-    Example:
-        >>> v = np.arange(40)[:, None] % 2
-        >>> mutual_information(np.hstack([v, 0 * v]), v).round(4).tolist()   # log 2 and nothing
-        [[0.6931], [0.0]]
-
-    """
-    bins = check_count("bins", bins, 2)
-    codes, table = check_pair(codes, factors, least=bins)
-    return _informations(equal_width_bins(codes, bins), *factor_classes(table, bins), bins)[0]
+Mode = Literal["disentanglement_lib", "disent", "dcf", "ubisoft", "disentangle"]
+MODES: dict[str, int] = {"disentanglement_lib": 20, "disent": 20, "dcf": 20, "ubisoft": 10, "disentangle": 0}
+"""Definitions in use and their number of bins."""
 
 
 def mig(
     codes: ArrayLike,
     factors: ArrayLike,
     *,
-    bins: int = 20,
-    intervals: int = 100,
-    rng: np.random.Generator | None = None,
+    mode: Mode = "disentanglement_lib",
+    bins: int | None = None,
+    drop: Sequence[int] = (),
+    intervals: int = 1,
 ) -> Score:
     """Mutual information gap from binned codes, in [0, 1]: 1 if each factor sits in exactly one latent.
 
     MIG = mean_k ( I_(1)k - I_(2)k ) / H(v_k), with I_(1)k and I_(2)k the largest and second largest
     mutual information of factor k with any latent (0 where there is no second latent). It compares single
     latents with single factors, so it is blind to structure that is only rotated (SBD app. H).
+    For the definition of its authors, from samples of q, see :func:`unweave.metrics.sampled_mig`.
 
-    The interval is value +- 1.96 standard deviations over bootstrap resamples of whole samples, in which the
-    two leading latents of each factor stay those of the full data. (Percentiles of the resamples would be
-    biased upwards, as every count-based mutual information is.)
+    The interval is that of the value which a large sample would have. Its half width is 1.96 standard errors, exact to
+    first order: the score is a smooth function of counted frequencies, so its error is the mean of one term per
+    sample. Its centre is the value less the bias that counting few samples gives to a mutual information, (occupied
+    cells - rows - columns + 1) / 2n; with many bins and few samples it can lie beside the value.
+
+    Modes, by the library whose definition they are:
+
+    * ``disentanglement_lib`` (also ``disent``): 20 bins over the range of each code, factors as classes;
+    * ``dcf``: 20 bins for codes and for factors (40 orientations become 20);
+    * ``ubisoft``: 10 bins for both, and each information is divided by the entropy of the *code*;
+    * ``disentangle``: no bins; nearest neighbours (``sklearn.feature_selection.mutual_info_classif``), no interval.
 
     Args:
         codes: (n, latents) posterior means.
         factors: (n, K) factor values; each must take two values or more.
-        bins: number of equal-width bins of each latent.
-        intervals: number of resamples; 0 for no interval.
-        rng: source of the resamples; ``np.random.default_rng(0)`` by default.
+        mode: whose definition.
+        bins: number of equal-width bins of each latent; the mode's own by default.
+        drop: columns of ``factors`` left out (the authors leave out the shape of dSprites, column 0).
+        intervals: 0 for no interval.
 
     References:
         Chen et al. 2018, "Isolating sources of disentanglement in variational autoencoders", Eq. 6;
@@ -67,19 +64,29 @@ def mig(
         (1.0, True)
 
     """
-    bins, intervals = check_count("bins", bins, 2), check_count("intervals", intervals, 0)
+    if mode not in MODES:
+        raise unknown("mode of mig", mode, MODES)
+    if mode == "disentangle":
+        return _neighbours(codes, factors, drop)
+    bins = check_count("bins", MODES[mode] if bins is None else bins, 2)
+    intervals = check_count("intervals", intervals, 0)
     codes, table = check_pair(codes, factors, least=bins)
-    binned = equal_width_bins(codes, bins)
-    classes, sizes = factor_classes(table, bins)
-    information, entropies = _informations(binned, classes, sizes, bins)
-    order = np.argsort(-information, axis=0, kind="stable")[:2]
-    leading = np.take_along_axis(information, order, axis=0)
-    gaps = (leading[0] - (leading[1] if len(leading) > 1 else 0.0)) / entropies
-    value, low, high = float(np.mean(gaps)), None, None
-    if intervals:
-        rng = np.random.default_rng(0) if rng is None else rng
-        half = 1.96 * float(np.std(_resampled(binned, classes, sizes, bins, order, intervals, rng), ddof=0))
-        low, high = max(0.0, value - half), min(1.0, value + half)
+    table, kept = without(table, drop)
+    if mode in ("dcf", "ubisoft"):
+        cut = equal_width_bins(table.astype(np.float64), bins).T
+        classes, sizes = factor_classes(cut, bins)
+    else:
+        classes, sizes = factor_classes(table, bins)
+    joint = Joint.of(equal_width_bins(codes, bins), bins, classes, sizes)
+    shares = joint.information / joint.entropies
+    if mode == "ubisoft":
+        own = joint.code_entropies[:, None]
+        shares = np.divide(joint.information, own, out=np.zeros_like(joint.information), where=own > 1e-12)
+    order, gaps = leading_gaps(shares)
+    value, low, high, bias = float(np.mean(gaps)), None, None, 0.0
+    if intervals and mode != "ubisoft":
+        bias, error = _error(joint, order, gaps)
+        low, high = max(0.0, value - bias - 1.96 * error), min(1.0, value - bias + 1.96 * error)
     return Score(
         "mig",
         value,
@@ -87,75 +94,74 @@ def mig(
         high,
         reference="Chen et al. 2018, Eq. 6, from binned posterior means",
         constants={
+            "mode": mode,
             "bins": bins,
             "samples": len(codes),
-            "resamples": intervals,
+            "factors": kept,
+            "bias": bias,
+            "gaps": gaps.tolist(),
+            "leading_latents": order[0].tolist(),
+            "entropies": joint.entropies.tolist(),
+            "mutual_information": joint.information.tolist(),
+        },
+    )
+
+
+def leading_gaps(shares: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    """The two leading latents of each factor, (2, K) or (1, K), and the gap between them, (K,).
+
+    Example:
+        >>> leading_gaps(np.array([[0.1], [0.9], [0.3]]))[0].tolist()
+        [[1], [2]]
+
+    """
+    order = np.argsort(-shares, axis=0, kind="stable")[:2]
+    leading = np.take_along_axis(shares, order, axis=0)
+    return order, leading[0] - (leading[1] if len(leading) > 1 else 0.0)
+
+
+def _error(joint: Joint, order: NDArray[np.intp], gaps: NDArray[np.float64]) -> tuple[float, float]:
+    """Bias and standard error of the mean gap."""
+    n, factors = joint.binned.shape[1], joint.classes.shape[1]
+    influence, bias, second = np.zeros(n), 0.0, 0.0
+    for k, entropy in enumerate(joint.entropies):
+        gap = np.zeros(n)
+        for sign, j in zip((1, -1), order[:, k], strict=False):
+            gap += sign * joint.ratios(int(j), k)
+            free = joint.freedoms(int(j), k)
+            bias += sign * free / (2 * n) / entropy / factors
+            # Where a latent knows nothing the first order vanishes: 2 n I is then chi-squared.
+            second += max(free, 0) / (2 * n**2) / entropy**2 / factors**2
+        values = int(np.sum(joint.counts[k][0].any(axis=0)))
+        bias += gaps[k] * (values - 1) / (2 * n) / entropy / factors
+        influence += (gap - gaps[k] * joint.surprises(k)) / entropy / factors
+    return bias, float(np.sqrt(np.var(influence) / n + second))
+
+
+def _neighbours(codes: ArrayLike, factors: ArrayLike, drop: Sequence[int]) -> Score:
+    from sklearn.feature_selection import mutual_info_classif
+
+    codes, table = check_pair(codes, factors, least=20)
+    table, kept = without(table, drop)
+    classes, sizes = factor_classes(table)
+    information = np.stack([mutual_info_classif(codes, column, random_state=0) for column in classes.T], 1)
+    counts = [np.bincount(column) / len(column) for column in classes.T]
+    entropies = np.array([-float(np.sum(p * np.log(np.where(p > 0, p, 1.0)))) for p in counts])
+    order, gaps = leading_gaps(information / entropies)
+    if len(sizes) == 0:
+        raise UnweaveError("at least one factor must be kept")
+    return Score(
+        "mig",
+        min(1.0, float(np.mean(gaps))),
+        reference="Chen et al. 2018, Eq. 6, from nearest neighbours of posterior means",
+        constants={
+            "mode": "disentangle",
+            "neighbours": 3,
+            "samples": len(codes),
+            "factors": kept,
             "gaps": gaps.tolist(),
             "leading_latents": order[0].tolist(),
             "entropies": entropies.tolist(),
             "mutual_information": information.tolist(),
         },
     )
-
-
-def _informations(
-    binned: NDArray[np.int64], classes: NDArray[np.int64], sizes: tuple[int, ...], bins: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mutual information (latents, K) and factor entropies (K,)."""
-    latents = len(binned)
-    rows = binned + bins * np.arange(latents)[:, None]
-    values, cells = np.ascontiguousarray(classes.T), np.empty_like(rows)
-    pairs = []
-    for k, size in enumerate(sizes):
-        np.multiply(
-            rows, size, out=cells
-        )  # in place: fresh memory for every factor would cost more than counting
-        cells += values[k]
-        counts = np.bincount(cells.ravel(), minlength=latents * bins * size)
-        pairs.append(_information(counts.reshape(latents, bins, size)))
-    return np.stack([i for i, _ in pairs], axis=1), np.array([h[0] for _, h in pairs])
-
-
-def _information(counts: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mutual information of joint counts (..., codes, values), and the entropy of the values; nats."""
-    n = counts.sum(axis=(-2, -1))
-    rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
-    joint = xlogy(counts, counts).sum(axis=(-2, -1))
-    of_rows, of_columns = xlogy(rows, rows).sum(axis=-1), xlogy(columns, columns).sum(axis=-1)
-    information = (joint - of_rows - of_columns) / n + np.log(n)
-    return np.maximum(information, 0.0), np.log(n) - of_columns / n
-
-
-def _resampled(
-    binned: NDArray[np.int64],
-    classes: NDArray[np.int64],
-    sizes: tuple[int, ...],
-    bins: int,
-    order: NDArray[np.intp],
-    resamples: int,
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """The gap of bootstrap resamples, (resamples,)."""
-    n, leads = len(classes), len(order)
-    starts = np.concatenate([[0], np.cumsum([leads * bins * size for size in sizes])])
-    cells = np.concatenate(
-        [
-            starts[k] + (lead * bins + binned[j]) * size + classes[:, k]
-            for k, size in enumerate(sizes)
-            for lead, j in enumerate(order[:, k])
-        ]
-    )
-    gaps = np.empty(resamples)
-    for r in range(resamples):
-        weights = np.bincount(rng.integers(0, n, n), minlength=n).astype(np.float64)
-        counts = np.bincount(cells, np.tile(weights, leads * len(sizes)), minlength=starts[-1])
-        parts = []
-        for k, size in enumerate(sizes):
-            information, entropies = _information(
-                counts[starts[k] : starts[k + 1]].reshape(leads, bins, size)
-            )
-            gap = information[0] - (information[1] if leads > 1 else 0.0)
-            # A tiny resample may hold one value of the factor only; it then tells nothing.
-            parts.append(gap / entropies[0] if entropies[0] > 1e-12 else 0.0)
-        gaps[r] = np.mean(parts)
-    return gaps

@@ -1,5 +1,6 @@
 """What every metric asks of codes and factors before it measures anything."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,10 @@ def factor_classes(factors: ArrayLike, bins: int = 20) -> tuple[NDArray[np.int64
     table = _table(factors, "factors")
     columns, sizes = [], []
     for k, column in enumerate(table.T):
+        if (known := _counted(column)) is not None:
+            columns.append(column.astype(np.int64))
+            sizes.append(known)
+            continue
         values, classes = np.unique(column, return_inverse=True)
         if len(values) < 2:
             raise UnweaveError(
@@ -74,6 +79,65 @@ def factor_classes(factors: ArrayLike, bins: int = 20) -> tuple[NDArray[np.int64
         columns.append(classes.reshape(-1).astype(np.int64))
         sizes.append(len(values))
     return np.stack(columns, axis=1), tuple(sizes)
+
+
+def _counted(column: NDArray[Any]) -> int | None:
+    """The number of classes if the column holds exactly the classes 0 .. number-1; counting is quicker than sorting."""
+    if (
+        column.dtype.kind not in "iu"
+        or column.min() != 0
+        or not 0 < (top := int(column.max())) < 2 * len(column)
+    ):
+        return None
+    return top + 1 if np.all(np.bincount(column, minlength=top + 1)) else None
+
+
+def without(table: NDArray[Any], drop: Sequence[int]) -> tuple[NDArray[Any], list[int]]:
+    """The table without the columns in ``drop``, and the numbers of those that stay.
+
+    Example:
+        >>> without(np.array([[1, 2, 3]]), [0])[1]
+        [1, 2]
+
+    """
+    for k in drop:
+        if isinstance(k, bool) or not isinstance(k, int | np.integer) or not 0 <= k < table.shape[1]:
+            raise UnweaveError(f"drop must hold columns of factors, 0 to {table.shape[1] - 1}, got {k!r}")
+    kept = [k for k in range(table.shape[1]) if k not in set(drop)]
+    if not kept:
+        raise UnweaveError(f"drop must leave a factor, got all {table.shape[1]}")
+    return table[:, kept], kept
+
+
+def check_scales(scales: ArrayLike, codes: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Posterior standard deviations of the shape of ``codes``, all positive.
+
+    Example:
+        >>> check_scales([[0.1, 1.0]], np.zeros((1, 2))).shape
+        (1, 2)
+
+    """
+    checked = check_codes(scales, "scales")
+    if checked.shape != codes.shape:
+        raise UnweaveError(f"scales must have the shape of codes {codes.shape}, got {checked.shape}")
+    if np.any(checked <= 0):
+        raise UnweaveError(f"scales must be positive standard deviations, got {checked.min():g}")
+    return checked
+
+
+def halves(n: int, rng: np.random.Generator, share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row numbers of a training and a test part; ``share`` of the ``n`` rows are tested.
+
+    Example:
+        >>> [len(part) for part in halves(9, np.random.default_rng(0), 1 / 3)]
+        [6, 3]
+
+    """
+    if not 0 < share < 1:
+        raise UnweaveError(f"test must be a share between 0 and 1, got {share!r}")
+    order = rng.permutation(n)
+    tested = min(n - 1, max(1, round(n * share)))
+    return order[tested:], order[:tested]
 
 
 def equal_width_bins(codes: NDArray[Any], bins: int) -> NDArray[np.int64]:

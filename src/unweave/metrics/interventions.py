@@ -1,0 +1,227 @@
+"""Codes of images that share a factor: from codes that are there already, or encoded for the purpose, each once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unweave.errors import UnweaveError
+from unweave.metrics.validation import check_count
+
+Encode = Callable[[Any], Any]
+
+
+class FactorSource(Protocol):
+    """What is needed of a data set to intervene on its factors (:class:`unweave.data.Dataset`)."""
+
+    @property
+    def space(self) -> Any:
+        """The factor space."""
+
+    def images(self, factors: Any) -> Any:
+        """Images (n, channels, height, width) of factors (n, K)."""
+
+    def held_out(self, factors: Any) -> Any:
+        """True where training never samples, (n,)."""
+
+    def evaluation(self, n: int, rng: np.random.Generator) -> Any:
+        """Factors (n, K) drawn from the training distribution."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which codes each vote looks at: ``asked`` (votes,) is the factor they share, ``rows`` their row numbers.
+
+    ``rows`` is (votes, samples) if all samples of a vote share the factor's value, and (votes, pairs, 2) if only the
+    two codes of a pair do.
+
+    Example:
+        >>> Plan(np.array([0]), np.array([[3, 5]])).rows.shape
+        (1, 2)
+    """
+
+    asked: NDArray[np.int64]
+    rows: NDArray[np.int64]
+
+
+def plan_groups(
+    classes: NDArray[np.int64], sizes: tuple[int, ...], votes: int, samples: int, rng: np.random.Generator
+) -> Plan:
+    """Votes of ``samples`` rows that share one value of one factor, both drawn at random.
+
+    Rows are drawn without replacement where a value has enough of them; values with one row only are left out.
+
+    Example:
+        >>> classes = np.array([[0], [0], [1], [1]])
+        >>> plan = plan_groups(classes, (2,), 5, 2, np.random.default_rng(0))
+        >>> bool((classes[plan.rows[:, 0], 0] == classes[plan.rows[:, 1], 0]).all())
+        True
+
+    """
+    asked = rng.integers(0, len(sizes), votes)
+    rows = np.empty((votes, samples), dtype=np.int64)
+    for k, size in enumerate(sizes):
+        mine = np.flatnonzero(asked == k)
+        order, counts, firsts = _sorted(classes[:, k], size)
+        usable = np.flatnonzero(counts > 1)
+        if len(usable) == 0:
+            raise UnweaveError(
+                f"every value of factor {k} occurs once only, so no two codes share it: encode more images"
+            )
+        values = usable[rng.integers(0, len(usable), len(mine))]
+        rows[mine] = order[firsts[values, None] + draw_subsets(counts[values], samples, rng)]
+    return Plan(asked, rows)
+
+
+def plan_pairs(
+    classes: NDArray[np.int64], sizes: tuple[int, ...], votes: int, pairs: int, rng: np.random.Generator
+) -> Plan:
+    """Votes of ``pairs`` pairs of rows; the two of a pair share the value of the vote's factor.
+
+    Example:
+        >>> classes = np.array([[0], [0], [1], [1]])
+        >>> plan_pairs(classes, (2,), 5, 3, np.random.default_rng(0)).rows.shape
+        (5, 3, 2)
+
+    """
+    asked = rng.integers(0, len(sizes), votes)
+    rows = np.empty((votes, pairs, 2), dtype=np.int64)
+    for k, size in enumerate(sizes):
+        mine = np.flatnonzero(asked == k)
+        order, counts, firsts = _sorted(classes[:, k], size)
+        first = rng.integers(0, len(classes), (len(mine), pairs))
+        value = classes[first, k]
+        partner = firsts[value] + (rng.random(first.shape) * counts[value]).astype(np.int64)
+        rows[mine] = np.stack([first, order[partner]], axis=2)
+    return Plan(asked, rows)
+
+
+class EncodeOnce:
+    """An encoder of a data set's factors that never encodes the same factors twice.
+
+    Args:
+        encode: images -> means, or (means, scales), e.g. ``vae.codes``.
+        dataset: with ``images(factors)``.
+        block: images encoded at a time.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> asked = []
+        >>> dataset = SimpleNamespace(images=lambda f: asked.extend(f.tolist()) or f)
+        >>> once = EncodeOnce(lambda x: 2 * x, dataset)
+        >>> once.rows(np.array([[1.0], [1.0], [3.0]])).tolist(), once.rows(np.array([[3.0]])).tolist(), asked
+        ([0, 0, 1], [1], [[1.0], [3.0]])
+    """
+
+    def __init__(self, encode: Encode, dataset: Any, block: int = 1000) -> None:
+        self.encode = encode
+        self.dataset = dataset
+        self.block = check_count("block", block, 1)
+        self._known: dict[bytes, int] = {}
+        self._means: list[NDArray[Any]] = []
+        self._scales: list[NDArray[Any]] = []
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """All codes so far, (encoded, latents)."""
+        return np.concatenate(self._means).astype(np.float64)
+
+    @property
+    def scales(self) -> NDArray[np.float64] | None:
+        """Their standard deviations, if the encoder gives them."""
+        return np.concatenate(self._scales).astype(np.float64) if self._scales else None
+
+    def rows(self, factors: ArrayLike) -> NDArray[np.int64]:
+        """The row numbers in ``means`` of factors (n, K), which are encoded if they are new."""
+        table = np.ascontiguousarray(factors)
+        keys = [row.tobytes() for row in table.astype(np.float64)]
+        new = {}
+        for i, key in enumerate(keys):
+            if key not in self._known and key not in new:
+                new[key] = i
+        chosen = np.fromiter(new.values(), np.int64, len(new))
+        for start in range(0, len(chosen), self.block):
+            coded = self.encode(self.dataset.images(table[chosen[start : start + self.block]]))
+            means, scales = coded if isinstance(coded, tuple) else (coded, None)
+            self._means.append(np.asarray(means))
+            if scales is not None:
+                self._scales.append(np.asarray(scales))
+        for key in new:
+            self._known[key] = len(self._known)
+        return np.array([self._known[key] for key in keys], dtype=np.int64)
+
+    def groups(self, votes: int, samples: int, rng: np.random.Generator) -> Plan:
+        """As :func:`plan_groups`, drawn from the data set itself, continuous factors included."""
+        asked, factors = self._fixed(votes, samples, rng)
+        return Plan(asked, self.rows(factors.reshape(votes * samples, -1)).reshape(votes, samples))
+
+    def pairs(self, votes: int, pairs: int, rng: np.random.Generator) -> Plan:
+        """As :func:`plan_pairs`, drawn from the data set itself, continuous factors included."""
+        asked, factors = self._fixed(votes * pairs, 2, rng, votes)
+        rows = self.rows(factors.reshape(votes * pairs * 2, -1))
+        return Plan(asked, rows.reshape(votes, pairs, 2))
+
+    def _fixed(
+        self, groups: int, samples: int, rng: np.random.Generator, votes: int | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+        """``groups`` groups of factors (groups, samples, K) that share the asked factor's value."""
+        space = self.dataset.space
+        able = [k for k, size in enumerate(space.sizes) if size != 1]
+        asked = rng.integers(0, len(able), votes or groups)
+        per_group = np.repeat(asked, groups // len(asked))
+        values = self.dataset.evaluation(groups, rng)
+        factors = np.stack([self.dataset.evaluation(groups, rng) for _ in range(samples)], axis=1)
+        column = np.asarray(able)[per_group]
+        every = np.arange(groups)
+        factors[every, :, column] = values[every, column][:, None]
+        for _ in range(100):
+            out = np.asarray(self.dataset.held_out(factors.reshape(groups * samples, -1)), dtype=bool)
+            wrong = np.flatnonzero(out)
+            if len(wrong) == 0:
+                return asked, factors
+            flat = factors.reshape(groups * samples, -1)
+            flat[wrong] = self.dataset.evaluation(len(wrong), rng)
+            flat[wrong, column[wrong // samples]] = values[wrong // samples, column[wrong // samples]]
+        raise UnweaveError(
+            "the data set holds out nearly all images with a factor fixed: nothing is left to encode"
+        )
+
+
+def _sorted(
+    column: NDArray[np.int64], size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    counts = np.bincount(column, minlength=size)
+    return np.argsort(column, kind="stable"), counts, np.cumsum(counts) - counts
+
+
+def draw_subsets(counts: NDArray[np.int64], samples: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """``samples`` numbers below each count, (votes, samples): distinct where the count allows it.
+
+    Example:
+        >>> sorted(draw_subsets(np.array([3]), 3, np.random.default_rng(0))[0].tolist())
+        [0, 1, 2]
+
+    """
+    drawn = np.empty((len(counts), samples), dtype=np.int64)
+    enough = counts >= samples
+    drawn[~enough] = rng.integers(0, counts[~enough, None], (int(np.sum(~enough)), samples))
+    many = counts[enough]
+    if len(many) == 0:
+        return drawn
+    if len(many) * int(many.max()) <= 1 << 22 and int(many.max()) < 40 * samples:
+        # The first places of a random order of all numbers below the count.
+        keys = rng.random((len(many), int(many.max())), dtype=np.float32)
+        keys[np.arange(keys.shape[1]) >= many[:, None]] = 2.0
+        drawn[enough] = np.argpartition(keys, samples - 1, axis=1)[:, :samples]
+        return drawn
+    chosen = np.full((len(many), samples), -1, dtype=np.int64)
+    # Floyd's subset sampling, all votes at once: uniform over subsets in `samples` steps.
+    for i in range(samples):
+        last = many - samples + i
+        pick = rng.integers(0, last + 1)
+        taken = (chosen[:, :i] == pick[:, None]).any(axis=1)
+        chosen[:, i] = np.where(taken, last, pick)
+    drawn[enough] = chosen
+    return drawn
