@@ -25,10 +25,11 @@ ALLOWED = {
     "vae": GROUND | {"functional", "networks", "posteriors", "priors", "likelihoods", "pairing"},
 }
 ALLOWED["objectives"] = ALLOWED["vae"] | {"vae"}
+ALLOWED["standardise"] = ALLOWED["vae"] | {"vae"}
 ALLOWED["gan"] = ALLOWED["objectives"] | {"objectives"}
 ALLOWED["theory"] = ALLOWED["objectives"] | {"objectives", "data"}
 ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data"}
-ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics"}
+ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "standardise"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs"}
 ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "theory"}
 ALLOWED["cli"] = ALLOWED["reports"] | {"reports"}

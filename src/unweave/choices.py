@@ -19,7 +19,7 @@ Table = Mapping[str, type]
 
 CONTEXT = {
     *("image_shape", "output_shape", "features", "latents"),
-    *("encoder", "posterior", "prior", "decoder", "likelihood", "pairing"),
+    *("encoder", "posterior", "prior", "decoder", "likelihood", "pairing", "dataset"),
 }
 """Parameters that the program supplies; every other parameter of a part is an option."""
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unweave.choices import Choice, Table, accepted, build, choose, convert, lookup
-from unweave.data import DATASETS, Dataset
+from unweave.data import DATASETS, SAMPLINGS, Channels, Dataset
 from unweave.errors import UnweaveError, unknown
 from unweave.gan import GAN, GANS
 from unweave.likelihoods import LIKELIHOODS
@@ -17,6 +17,7 @@ from unweave.objectives import OBJECTIVES, Annealed, Averaged, Objective
 from unweave.pairing import PAIRINGS
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
+from unweave.standardise import standardise
 from unweave.vae import VAE
 
 SLOTS: dict[str, Table] = {
@@ -29,12 +30,13 @@ SLOTS: dict[str, Table] = {
     "likelihood": LIKELIHOODS,
     "objective": OBJECTIVES,
     "pairing": PAIRINGS,
+    "sampling": SAMPLINGS,
 }
 """The parts that a config chooses by name, and what there is to choose from."""
 
 VAE_ONLY = (
     *("encoder", "decoder", "posterior", "prior", "likelihood", "objective", "pairing"),
-    *("averaged", "capacity", "capacity_steps"),
+    *("averaged", "capacity", "capacity_steps", "standardise"),
 )
 """What a GAN has in another form or not at all."""
 
@@ -55,6 +57,8 @@ class Config:
         likelihood: see ``unweave.likelihoods``.
         objective: see ``unweave.objectives``.
         pairing: see ``unweave.pairing``.
+        sampling: which of the data are seen in training, see ``unweave.data.sampling``.
+        standardise: let networks and loss see standardised images (REC appendix B.4).
         averaged: quote the objective's weights in the averaged units of REC appendix B.1.
         capacity: nats at which the objective's KL is held in the end, see :class:`unweave.objectives.Annealed`.
         capacity_steps: steps until that capacity is reached; none: the whole run.
@@ -81,6 +85,8 @@ class Config:
     likelihood: Choice = Choice("Bernoulli")
     objective: Choice = Choice("BetaVAE")
     pairing: Choice = NONE
+    sampling: Choice = Choice("Uniform")
+    standardise: bool = False
     averaged: bool = False
     capacity: float | None = None
     capacity_steps: int | None = None
@@ -180,14 +186,21 @@ class Config:
     def make_dataset(self) -> Dataset:
         """The data set of this config."""
         dataset: Dataset = build("data", DATASETS, self.data)
+        if self.sampling.name != "Uniform":
+            dataset = build("sampling", SAMPLINGS, self.sampling, dataset)
         return dataset
 
-    def make_model(self, image_shape: tuple[int, int, int]) -> VAE | GAN:
-        """The model of this config with fresh weights from torch's global generator."""
+    def make_model(self, image_shape: tuple[int, int, int], channels: Channels | None = None) -> VAE | GAN:
+        """The model of this config with fresh weights from torch's global generator.
+
+        Args:
+            image_shape: of the data.
+            channels: what to standardise by, if that is asked for; none: what is loaded with the weights.
+        """
         if self.model.name in GANS:
             gan: GAN = build("model", GANS, self.model, image_shape)
             return gan
-        return VAE.assemble(
+        vae = VAE.assemble(
             image_shape,
             self.latents,
             encoder=self.encoder,
@@ -197,6 +210,10 @@ class Config:
             likelihood=self.likelihood,
             pairing=None if self.pairing == NONE else build("pairing", PAIRINGS, self.pairing),
         )
+        if self.standardise:
+            unit = (0.0,) * image_shape[0], (1.0,) * image_shape[0]
+            standardise(vae, *((channels.mean, channels.std) if channels else unit))
+        return vae
 
     def make_objective(self, model: VAE | GAN) -> Objective:
         """The objective of this config for a model of it."""
@@ -216,7 +233,10 @@ def _replaced_by_gan(mapping: Mapping[str, Any]) -> dict[str, Any]:
     if model.name not in GANS:
         return {}
     latents = model.options["continuous"] + len(model.options["categorical"])
-    absent = {name: NONE if name in SLOTS else False if name == "averaged" else None for name in VAE_ONLY}
+    absent = {
+        name: NONE if name in SLOTS else False if name in ("averaged", "standardise") else None
+        for name in VAE_ONLY
+    }
     replaced = {**absent, "latents": latents}
     for name, value in replaced.items():
         plain = value.to_config() if isinstance(value, Choice) else value

@@ -98,10 +98,7 @@ def _encode(vae: Model, dataset: Dataset, seed: int, step: int, tell: Tell) -> C
         chosen, images = dataset.evaluation(SAMPLES, rng), dataset.images
         factors = chosen
     else:
-        count = min(dataset.count, SAMPLES)
-        chosen = (
-            np.arange(count) if count == dataset.count else rng.choice(dataset.count, count, replace=False)
-        )
+        chosen = dataset.evaluation_rows(SAMPLES, rng)
         images, factors = dataset.at, None if dataset.space is None else dataset.factors_at(chosen)
     means, scales, kl, nll = [], [], [], []
     block = 250

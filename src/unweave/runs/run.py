@@ -1,6 +1,7 @@
 """A run: one folder that holds what was asked and what came out."""
 
 import contextlib
+import dataclasses
 import fcntl
 import json
 import logging
@@ -61,9 +62,9 @@ class Codes:
 class Run:
     """One run on disk. The folder is the truth; this is a way to read it and to go on with it.
 
-    Files: ``config.yaml`` (what was asked), ``run.json`` (identity, versions, command), ``status.json``,
-    ``history.jsonl`` (a line per logged step), ``checkpoints/``, ``model.safetensors`` (when finished),
-    ``codes.npz``, ``scores.json``, ``report.html`` and ``pictures/``.
+    Files: ``config.yaml`` (what was asked), ``run.json`` (identity, versions, command), ``data.json`` (fingerprint of
+    the data, channel constants), ``status.json``, ``history.jsonl`` (a line per logged step), ``checkpoints/``,
+    ``model.safetensors`` (when finished), ``codes.npz``, ``scores.json``, ``report.html`` and ``pictures/``.
 
     Example:
         >>> import tempfile
@@ -161,8 +162,31 @@ class Run:
         return _read_json(path) if path.exists() else {}
 
     def dataset(self) -> Dataset:
-        """The data set of this run."""
-        return self.config.make_dataset()
+        """The data set of this run; a warning if it is no longer the one that was trained on."""
+        dataset = self.config.make_dataset()
+        if (problem := self._changed_data(dataset)) is not None:
+            logger.warning("%s", problem)
+        return dataset
+
+    def _changed_data(self, dataset: Dataset) -> str | None:
+        """What is wrong, if the data have changed since the run first saw them."""
+        path, seen = self.folder / "data.json", dataset.fingerprint()
+        if not path.exists():
+            return None
+        if (first := _read_json(path).get("fingerprint")) == seen:
+            return None
+        return (
+            f"the data of {self.folder} have changed since it was begun (fingerprint {first} then, {seen} now): "
+            f"bring the old data back, or start a new run with --out"
+        )
+
+    def _note_data(self, dataset: Dataset) -> None:
+        """Keep what the data look like, or refuse to go on with others."""
+        if (problem := self._changed_data(dataset)) is not None:
+            raise UnweaveError(problem)
+        channels = dataclasses.asdict(dataset.channels()) if self.config.standardise else None
+        kept = {"fingerprint": dataset.fingerprint(), "count": dataset.count, "channels": channels}
+        atomic.write_json(self.folder / "data.json", kept)
 
     def model(self, device: torch.device | str = "cpu") -> VAE | GAN:
         """The model with the final weights, or with the newest good ones if the run is not finished."""
@@ -219,7 +243,8 @@ class Run:
         share: Share,
     ) -> Outcome:
         config = self.config
-        dataset = self.dataset()
+        dataset = config.make_dataset()
+        self._note_data(dataset)
         vae, objective = fresh(config, dataset, device)
         started = time.monotonic()
 
@@ -342,7 +367,8 @@ def fresh(config: Config, dataset: Dataset, device: torch.device | str) -> tuple
     """
     with torch.random.fork_rng(devices=[]):
         seed_torch(config.seed, "weights")
-        model = config.make_model(dataset.image_shape).to(device)
+        channels = dataset.channels() if config.standardise else None
+        model = config.make_model(dataset.image_shape, channels).to(device)
         return model, config.make_objective(model).to(device)
 
 

@@ -1,0 +1,126 @@
+"""What data there are: made here, found in files, missing; and whether the files are right."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unweave.data.files import RealFile, data_folder
+from unweave.data.registry import DATASETS
+from unweave.errors import UnweaveError, plain, unknown
+
+MADE = {"DSprites", "ColoredSprites", "BusySprites", "Shapes3D"}
+"""Sets that have original files but need none."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One data set of the catalogue.
+
+    ``state`` is ``made here``, ``here`` (its files are), ``partly here`` or ``missing``.
+
+    Example:
+        >>> next(entry for entry in catalogue() if entry.name == "Circles").state
+        'made here'
+    """
+
+    name: str
+    state: str
+    description: str
+    here: tuple[RealFile, ...]
+    missing: tuple[RealFile, ...]
+    stand_in: str
+
+
+def catalogue() -> list[Entry]:
+    """Every data set and what is there of its files.
+
+    Example:
+        >>> {entry.state for entry in catalogue()} <= {"made here", "here", "partly here", "missing", "yours"}
+        True
+    """
+    entries = []
+    for name, cls in DATASETS.items():
+        here = tuple(file for file in cls.originals if file.find() is not None)
+        missing = tuple(file for file in cls.originals if file not in here)
+        if not cls.originals or name in MADE:
+            state = "yours" if name in ("Folder", "Arrays") else "made here"
+        else:
+            state = "missing" if not here else "partly here" if missing else "here"
+        entries.append(Entry(name, state, cls.description, here, missing, cls.stand_in))
+    return entries
+
+
+def where_to_get(entries: Sequence[Entry]) -> list[str]:
+    """For every set with missing files one paragraph: which files, from where, where to put them, what to use now.
+
+    Example:
+        >>> lines = where_to_get([entry for entry in catalogue() if entry.name == "Circles"])
+        >>> lines
+        []
+    """
+    told = []
+    for entry in entries:
+        if not entry.missing:
+            continue
+        first = entry.missing[0]
+        folders = ", ".join(dict.fromkeys(str(data_folder() / file.folder) for file in entry.missing))
+        names = "; ".join(file.told for file in entry.missing)
+        told.append(
+            f"{entry.name}: {names}\n  of {first.origin}, into {folders}\n  meanwhile: {entry.stand_in}"
+        )
+    return told
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a check found out about one original file: ``right``, ``wrong``, ``not verified`` or ``missing``.
+
+    Example:
+        >>> Verdict("Shapes3D", "3dshapes.h5", "missing", "").result
+        'missing'
+    """
+
+    dataset: str
+    file: str
+    result: str
+    detail: str
+
+
+def check(
+    names: Sequence[str] = (), tell: Callable[[Path, int], None] = lambda path, done: None
+) -> list[Verdict]:
+    """Compare the original files with the published sizes and hashes.
+
+    Args:
+        names: of data sets; none: all that have files.
+        tell: called with a file and the number of its bytes read so far.
+
+    Example:
+        >>> check(["circles"])
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: Circles has no original files: it is made here
+    """
+    by_plain = {plain(name): name for name in DATASETS}
+    for name in names:
+        if plain(name) not in by_plain:
+            raise unknown("dataset", name, DATASETS)
+        if not DATASETS[by_plain[plain(name)]].originals:
+            raise UnweaveError(f"{by_plain[plain(name)]} has no original files: it is made here")
+    chosen = [by_plain[plain(name)] for name in names] or list(DATASETS)
+    verdicts = []
+    for name in chosen:
+        for file in DATASETS[name].originals:
+            path = file.find()
+            if path is None:
+                verdicts.append(
+                    Verdict(name, file.name, "missing", f"expected in {data_folder() / file.folder}")
+                )
+            elif not file.verifiable(path):
+                verdicts.append(Verdict(name, file.name, "not verified", f"no hash is known of {path}"))
+            else:
+                problem = file.wrong(path, lambda done, path=path: tell(path, done))  # type: ignore[misc]
+                verdicts.append(
+                    Verdict(name, file.name, "wrong" if problem else "right", problem or str(path))
+                )
+    return verdicts

@@ -1,0 +1,124 @@
+"""Standardised images: networks and loss see (x - mean) / std, everybody else sees images in [0, 1] (SPEC DAT-11)."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from torch.distributions import Distribution, constraints
+
+from unweave.errors import UnweaveError
+from unweave.likelihoods import Bernoulli
+from unweave.vae import VAE
+
+Shape = torch.Size | list[int] | tuple[int, ...]
+
+
+def standardise(vae: VAE, mean: Sequence[float], std: Sequence[float]) -> VAE:
+    """The same VAE, in place, with its encoder and its likelihood on ``y = (x - mean) / std``.
+
+    The constants are part of its state, so that they are stored and loaded with its weights. The VAE still takes and
+    gives images in [0, 1]; its loss is that of the standardised ones, ``-log p(y | z)``.
+
+    Args:
+        vae: with a likelihood that is not bound to [0, 1]: MSE or Gaussian.
+        mean: of each channel, on the scale [0, 1].
+        std: likewise.
+
+    Reference: REC appendix B.4.
+
+    Example:
+        >>> import torch
+        >>> vae = standardise(VAE.assemble((1, 32, 32), 2, likelihood="MSE"), [0.25], [0.5])
+        >>> x = torch.full((1, 1, 32, 32), 0.75)
+        >>> p = vae.likelihood(torch.zeros(1, 1, 32, 32))
+        >>> p.mean.unique().item(), p.log_prob(x).item()  # decoder 0 is the mean; 1024 pixels one deviation away
+        (0.25, -1024.0)
+    """
+    channels = vae.image_shape[0]
+    if len(mean) != channels or len(std) != channels or min(std) <= 0:
+        raise UnweaveError(
+            f"standardise needs {channels} means and {channels} deviations above 0, got {tuple(mean)} and {tuple(std)}"
+        )
+    if any(isinstance(part, Bernoulli) for part in vae.likelihood.modules()):
+        raise UnweaveError(
+            "standardised images are not in [0, 1], which a Bernoulli likelihood needs: "
+            "choose likelihood=MSE or likelihood=Gaussian, or standardise=false"
+        )
+    vae.encoder = nn.Sequential(Standardised(mean, std), vae.encoder)
+    vae.likelihood = StandardisedLikelihood(vae.likelihood, mean, std)
+    return vae
+
+
+class Standardised(nn.Module):
+    """``(x - mean) / std``, a channel at a time.
+
+    Example:
+        >>> import torch
+        >>> Standardised([0.5], [0.25])(torch.ones(1, 1, 1, 1)).item()
+        2.0
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(self, mean: Sequence[float], std: Sequence[float]) -> None:
+        super().__init__()
+        for name, values in (("mean", mean), ("std", std)):
+            self.register_buffer(name, torch.tensor(values, dtype=torch.float32).view(-1, 1, 1))
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Images ``(n, channels, height, width)``, standardised."""
+        return (images - self.mean) / self.std
+
+
+class StandardisedLikelihood(nn.Module):
+    """A likelihood of standardised images, as one of images in [0, 1].
+
+    Example:
+        >>> from unweave.likelihoods import MSE
+        >>> StandardisedLikelihood(MSE((1, 2, 2)), [0.5], [0.25]).image_shape
+        (1, 2, 2)
+    """
+
+    def __init__(self, inner: nn.Module, mean: Sequence[float], std: Sequence[float]) -> None:
+        super().__init__()
+        self.inner = inner
+        self.scale = Standardised(mean, std)
+        self.image_shape: tuple[int, int, int] = inner.image_shape  # type: ignore[assignment]
+        self.output_shape: tuple[int, int, int] = inner.output_shape  # type: ignore[assignment]
+
+    def forward(self, features: Tensor) -> "StandardisedImages":
+        """The distribution over images that the features stand for."""
+        return StandardisedImages(self.inner(features), self.scale)
+
+
+class StandardisedImages(Distribution):
+    """A distribution over ``y``, told in ``x = mean + std y``; ``log_prob`` is the density of ``y``.
+
+    Example:
+        >>> from unweave.likelihoods import SquaredErrorImages
+        >>> images = StandardisedImages(SquaredErrorImages(torch.ones(1, 1, 1, 1)), Standardised([0.5], [0.25]))
+        >>> images.mean.item()
+        0.75
+    """
+
+    arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
+
+    def __init__(self, inner: Distribution, scale: Standardised) -> None:
+        self.inner = inner
+        self.scale = scale
+        super().__init__(inner.batch_shape, inner.event_shape, validate_args=False)
+
+    @property
+    def mean(self) -> Tensor:
+        """The expected image."""
+        return self.inner.mean * self.scale.std + self.scale.mean
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Log-density of the standardised image, summed over it, ``(n,)``."""
+        return self.inner.log_prob(self.scale(value))
+
+    def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
+        """Images."""
+        return self.inner.sample(torch.Size(sample_shape)) * self.scale.std + self.scale.mean
