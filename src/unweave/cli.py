@@ -208,10 +208,29 @@ def data() -> None:
 
 @data.command("list")
 def data_list() -> None:
-    """What data sets there are."""
-    from unweave.data import DATASETS
+    """What data sets there are, what is here, what is missing and where to get it."""
+    from unweave.data.catalogue import catalogue, where_to_get
+    from unweave.data.files import data_folder
 
-    show_table([[name, dataset.description] for name, dataset in DATASETS.items()])
+    entries = catalogue()
+    show_table([["name", "state", "what it is"], *([e.name, e.state, e.description] for e in entries)])
+    click.echo(f"\nOriginal files are looked for in {data_folder()} (set UNWEAVE_DATA). Not there:\n")
+    for told in where_to_get(entries):
+        click.echo(told)
+
+
+@data.command("check")
+@click.argument("names", nargs=-1, metavar="[NAME]...")
+def data_check(names: tuple[str, ...]) -> None:
+    """Compare the original files with the published sizes and hashes."""
+    from unweave.data.catalogue import check
+
+    verdicts = check(names)
+    rows = [["data", "file", "result", ""], *([v.dataset, v.file, v.result, v.detail] for v in verdicts)]
+    show_table(rows)
+    wrong = [v for v in verdicts if v.result == "wrong"]
+    if wrong:
+        raise UnweaveError(f"{wrong[0].file} is not the published file: {wrong[0].detail}; fetch it again")
 
 
 @data.command("show")
