@@ -28,9 +28,9 @@ class Ablation:
     """Encodings of the pinwheel under every ``alpha``, ``beta`` and seed, and what they amount to.
 
     Arrays over models have shape ``(alphas, betas, seeds)``: ``overlap``, how many data points could have given rise to
-    a code (``n exp(-I(x; z))``, from 1, a lookup table, to ``n``, no information); ``mismatch``, ``KL(p(z) || q(z))`` in
-    nats; ``reconstruction``, ``E[-log p(x|z)]`` in nats. ``means`` and ``scales`` of the encodings have two axes more,
-    ``(..., n, 2)``.
+    a code (``n exp(-I(x; z))``, from 1, a lookup table, to ``n``, no information); ``mismatch``,
+    ``KL(p(z) || q(z))`` in nats; ``reconstruction``, ``E[-log p(x|z)]`` in nats. ``means`` and ``scales`` of the
+    encodings have two axes more, ``(..., n, 2)``.
 
     Example:
         >>> done = ablation(alphas=(0.0, 5.0), betas=(0.1,), seeds=1, steps=3)
@@ -49,13 +49,11 @@ class Ablation:
     reconstruction: NDArray[Any]
 
     def density(self, alpha: int, beta: int, seed: int, points: NDArray[Any]) -> NDArray[Any]:
-        """The aggregate posterior ``q(z) = 1/n sum_i q(z|x_i)`` at points ``(m, 2)``; the first three arguments are positions in
-        ``alphas``, ``betas`` and seeds.
-        """
+        """The aggregate posterior ``q(z) = 1/n sum_i q(z|x_i)`` of one model of the grid, at points ``(m, 2)``."""
         mean, scale = self.means[alpha, beta, seed], self.scales[alpha, beta, seed]
         squares = (((points[:, None] - mean) / scale) ** 2).sum(-1)
-        values: NDArray[Any] = np.exp(-0.5 * squares) / (2 * np.pi * scale.prod(-1))
-        return values.mean(1)
+        values: NDArray[Any] = (np.exp(-0.5 * squares) / (2 * np.pi * scale.prod(-1))).mean(1)
+        return values
 
 
 def ablation(
@@ -69,10 +67,10 @@ def ablation(
 ) -> Ablation:
     """Train ``L(alpha, beta)`` of DEC Eq. 7 on the pinwheel for all combinations at once.
 
-    Each model: encoder and decoder of one hidden layer of 100 (DEC table 1b), Gaussian likelihood with mean and variance
-    from the decoder, mixture prior of Eq. 9, the divergence ``KL(p(z) || q(z))`` estimated with all ``n`` encodings and
-    ``n`` samples of the prior, Adam at 1e-3, batch of all ``n`` points, 500 epochs. Models of one seed share their
-    starting weights and noise, so that they differ in ``alpha`` and ``beta`` alone.
+    Each model: encoder and decoder of one hidden layer of 100 (DEC table 1b), Gaussian likelihood with mean and
+    variance from the decoder, mixture prior of Eq. 9, the divergence ``KL(p(z) || q(z))`` estimated with all ``n``
+    encodings and ``n`` samples of the prior, Adam at 1e-3, batch of all ``n`` points, 500 epochs. Models of one
+    seed share their starting weights and noise, so that they differ in ``alpha`` and ``beta`` alone.
 
     Reference: DEC Eq. 7, section 6.2, appendix B.
 
@@ -103,10 +101,10 @@ def ablation(
         loss = (reconstruction + beta * rate).sum()
         if matched.any():
             wanted = _sample(prior, len(x), generators[0])
-            fit: Tensor = _LogAggregate.apply(mean[matched], log_variance[matched], wanted)
+            fit: Tensor = _LogAggregate.apply(mean[matched], log_variance[matched], wanted)  # type: ignore[no-untyped-call]
             loss = loss + (alpha[matched] * (prior.log_prob(wanted).mean() - fit)).sum()
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         optimizer.step()
         if step % 10 == 9:
             tell(f"{len(grid)} models, step {step + 1} of {steps}")
@@ -168,7 +166,8 @@ def _reconstruction(x: Tensor, z: Tensor, weights: list[Tensor]) -> Tensor:
 def _sample(prior: torch.distributions.MixtureSameFamily, n: int, generator: torch.Generator) -> Tensor:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
-        return prior.sample((n,))
+        drawn: Tensor = prior.sample((n,))  # type: ignore[no-untyped-call]
+        return drawn
 
 
 def _log_aggregate(mean: Tensor, log_variance: Tensor, z: Tensor) -> Tensor:
@@ -193,14 +192,14 @@ class _LogAggregate(torch.autograd.Function):
         of_codes = torch.cat([z.square(), z, torch.ones_like(z[:, :1])], 1)
         of_encodings = torch.cat([-0.5 * precision, linear, constant.unsqueeze(-1)], -1)
         values, gradients = [], []
-        for part in of_encodings.split(_CHUNK):
+        for part in torch.split(of_encodings, _CHUNK):
             logits = of_codes @ part.mT
             highest = logits.amax(-1, keepdim=True)
             weights = logits.sub_(highest).clamp_(min=_NEGLIGIBLE).exp_()
             sums = weights.sum(-1, keepdim=True)
             values.append((sums.log() + highest).squeeze(-1).mean(-1))
             gradients.append(weights.mT @ (of_codes / sums) / len(z))
-        by_precision, by_linear, by_constant = torch.cat(gradients).split([2, 2, 1], -1)
+        by_precision, by_linear, by_constant = torch.split(torch.cat(gradients), [2, 2, 1], -1)
         # by the chain rule through -1/2 e^-v, mean e^-v and the constant
         ctx.save_for_backward(
             precision * (by_linear - mean * by_constant),
@@ -210,7 +209,7 @@ class _LogAggregate(torch.autograd.Function):
         return torch.cat(values) - math.log(mean.shape[1])
 
     @staticmethod
-    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, outer: Tensor) -> tuple[Tensor, Tensor, None]:
         by_mean, by_log_variance = ctx.saved_tensors
         outer = outer.view(-1, 1, 1)
         return outer * by_mean, outer * by_log_variance, None
