@@ -1,12 +1,13 @@
 """The command line. What makes the experiment is ``key=value``; how it is executed is a ``--flag``. No logic here."""
 
+import contextlib
 import difflib
 import inspect
 import logging
 import shlex
 import sys
 import typing
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -130,21 +131,77 @@ def train(
         say(quiet, f"report: {reported(run)}")
 
 
+metrics_option = click.option(
+    "--metrics",
+    metavar="NAMES",
+    help="Names with commas between them, or all [default: all]. `unweave metrics` lists them.",
+)
+
+
 @cli.command()
 @click.argument("run", type=click.Path(path_type=Path))
+@metrics_option
 @threads_option
 @device_option
 @quiet_option
-def evaluate(run: Path, threads: int, device: str, quiet: bool) -> None:
-    """Score a run: ELBO, KL, MIG, FactorVAE score, geometry; its data are encoded once and kept."""
+def evaluate(run: Path, metrics: str | None, threads: int, device: str, quiet: bool) -> None:
+    """Score a run with every metric, or with those of --metrics; its data are encoded once and kept."""
     from unweave.runs.run import Run
     from unweave.training import machine
 
     prepare_logging(quiet)
     machine.prepare(threads)
     opened = Run(run)
-    show_scores(evaluated(opened, device, quiet), quiet)
+    show_scores(evaluated(opened, device, quiet, (metrics or "all").split(","), threads), quiet)
     say(quiet, f"written to {opened.folder / 'scores.json'}")
+
+
+@cli.command()
+@click.argument("codes", type=click.Path(path_type=Path))
+@metrics_option
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@click.option(
+    "--out", "path", type=click.Path(path_type=Path), help="JSON file [default: CODES with .scores.json]."
+)
+@threads_option
+@quiet_option
+def score(codes: Path, metrics: str | None, seed: int, path: Path | None, threads: int, quiet: bool) -> None:
+    """Score plain arrays, no model needed: an npz file of codes (n, latents), factors (n, K) and scales.
+
+    Factors and scales (posterior deviations) may be missing; then only what needs none is computed. From Python:
+
+    \b
+      np.savez("codes.npz", codes=means, factors=factors, scales=scales)
+    """  # noqa: D301
+    from unweave import atomic
+    from unweave.metrics import Encoded, score_all
+
+    prepare_logging(quiet)
+    encoded = Encoded.load(codes)
+    with progress("reading", quiet) as tell:
+        names = metrics.split(",") if metrics else None
+        found = score_all(encoded, names, seed=seed, threads=threads, tell=tell)
+    show_scores(found, quiet)
+    path = path or codes.with_suffix(".scores.json")
+    atomic.write_json(path, {name: value.to_json() for name, value in found.items()})
+    say(quiet, f"written to {path}")
+
+
+@cli.command("metrics")
+def list_metrics() -> None:
+    """List the metrics, what they need and what they say."""
+    from unweave.metrics import METRICS
+
+    rows = [["metric", "needs", "what it says"]]
+    rows += [[m.name, ", ".join(sorted(m.needs)), m.sentence] for m in METRICS.values()]
+    rows.append(["elbo", "a run", "ELBO, NLL, KL and latents used."])
+    rows.append(
+        ["geometry", "a run", "How close a grid of two factors stays to a copy of itself in two latents."]
+    )
+    rows.append(
+        ["log_likelihood", "a run", "Importance-weighted bound on log p(x), 5000 particles; takes minutes."]
+    )
+    show_table(rows)
 
 
 @cli.command()
@@ -154,11 +211,17 @@ def evaluate(run: Path, threads: int, device: str, quiet: bool) -> None:
 )
 @quiet_option
 def report(runs: tuple[Path, ...], path: Path | None, quiet: bool) -> None:
-    """Write one self-contained HTML page about a run, or about several side by side."""
+    """Write one self-contained HTML page about a run, a sweep, or several runs side by side."""
     from unweave.reports import write_comparison_report, write_run_report
     from unweave.runs.run import Run
 
     prepare_logging(quiet)
+    if len(runs) == 1 and (runs[0] / "sweep.json").exists():
+        from unweave.reports.sweep import write_sweep_report
+        from unweave.runs.sweep import Sweep
+
+        say(quiet, f"report: {write_sweep_report(Sweep(runs[0]), path)}")
+        return
     opened = [Run(folder) for folder in runs]
     for run in opened:
         if not run.scores:
@@ -176,10 +239,11 @@ def report(runs: tuple[Path, ...], path: Path | None, quiet: bool) -> None:
 @quiet_option
 def demo(folder: Path, seed: int, quiet: bool) -> None:
     """Train a DeConv VAE and a Spatial Broadcast VAE side by side and write one page about both."""
+    from unweave.metrics import Score
     from unweave.recipes.demo import INTRO, TITLE, demo_configs
     from unweave.reports import write_comparison_report
+    from unweave.runs.executors import Event, Local
     from unweave.runs.run import Run
-    from unweave.runs.together import train_together
     from unweave.training.display import TerminalDisplay
 
     prepare_logging(quiet)
@@ -189,16 +253,262 @@ def demo(folder: Path, seed: int, quiet: bool) -> None:
     }
     say(quiet, "training two VAEs on circles at random places, one core each; this takes a few minutes")
     display = TerminalDisplay.of({name: run.config.steps for name, run in runs.items()}, quiet)
-    names = {run.folder: name for name, run in runs.items()}
+
+    def show(_: Event) -> None:
+        for name, run in runs.items():
+            display.show_last(name, run.history)
+
     with display:
-        train_together(
-            list(runs.values()), watch=lambda run: display.show_last(names[run.folder], run.history)
-        )
+        Local(workers=len(runs)).execute([run.folder for run in runs.values()], show)
     for name, run in runs.items():
+        if run.status != "finished":
+            raise UnweaveError(f"{name} {run.status}: {run.reason}; see unweave runs log {run.folder}")
         say(quiet, f"\n[bold]{name}[/], {run.config.steps} steps in {run.seconds:.0f} s")
-        show_scores(evaluated(run, "cpu", quiet), quiet)
+        show_scores({key: Score.from_json(score) for key, score in run.scores.items()}, quiet)
     written = write_comparison_report(runs, folder / "report.html", title=TITLE, intro=INTRO)
     say(quiet, f"\nreport: {written.resolve()}")
+
+
+def executor_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The flags that say where and how the runs of a sweep are worked off."""
+    for option in reversed(
+        (
+            click.option("--executor", default="local", show_default=True, help="local or ray."),
+            click.option("--workers", type=click.IntRange(min=1), help="Runs at once [default: one a core]."),
+            click.option("--address", help="Ray cluster: auto, host:6379, ray://host:10001."),
+            click.option("--resources", metavar="CPU=1,GPU=0.5", help="What a run takes of a Ray cluster."),
+            click.option(
+                "--attempts", type=click.IntRange(min=1), help="Processes a run may cost [default: 3]."
+            ),
+            click.option(
+                "--out", "folder", type=click.Path(path_type=Path), help="Folder [default: runs/NAME]."
+            ),
+            click.option("--track", help="Also hand each run to a tracker: tensorboard or mlflow."),
+            click.option("--no-report", is_flag=True, help="No page at the end."),
+            quiet_option,
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@cli.command()
+@click.argument("study")
+@click.option("--seeds", type=click.IntRange(min=1), help="Seeds 0, 1, ... instead of the study's own.")
+@click.option("--dry-run", is_flag=True, help="Say what there is to do and how long it takes; do nothing.")
+@executor_options
+def sweep(study: str, seeds: int | None, dry_run: bool, **how: Any) -> None:
+    """Run every variant of a study over every seed, and write one page about all of them.
+
+    STUDY is a .yaml file with `base`, `grid` and/or `variants`, and `seeds`; a .py file; or module:function.
+
+    \b
+      base: {data: circles, steps: 2000, batch_size: 16}
+      grid: {objective.beta: [1, 4, 16], decoder: [Deconv, SpatialBroadcast]}
+      seeds: 5
+
+    Stop it at any time, kill it, add seeds or values: the same command goes on and repeats nothing.
+    """  # noqa: D301
+    from unweave.runs.study import load
+    from unweave.runs.sweep import Sweep, describe, estimate
+
+    prepare_logging(how["quiet"])
+    plan = load(study)
+    if plan.search:
+        raise UnweaveError(f"{study} has a search: use unweave tune {study}")
+    plan = plan.with_seeds(seeds) if seeds else plan
+    made = Sweep.create(
+        plan, how["folder"] or Path("runs") / plan.name, shlex.join(["unweave", *sys.argv[1:]])
+    )
+    executor = chosen_executor(how)
+    expected = estimate(made, getattr(executor, "workers", None) or 1)
+    say(how["quiet"], f"[bold]{plan.name}[/] in {made.folder}: {describe(made)}")
+    if made.todo:
+        say(how["quiet"], f"{len(made.todo)} to do, {expected.told} (from {expected.source})")
+    if dry_run:
+        return
+    execute(made, executor, how)
+    conclude(made, how)
+
+
+@cli.command()
+@click.argument("study")
+@click.option("--target", help="What to optimise: a score, elbo or udr [default: the study's, or elbo].")
+@click.option("--trials", default=20, show_default=True, type=click.IntRange(min=1), help="Trials in all.")
+@executor_options
+def tune(study: str, target: str | None, trials: int, **how: Any) -> None:
+    """Search for the best values instead of trying all: same runs, same store, same page as a sweep.
+
+    STUDY has `search` in the place of `grid`; a trial is one choice, over all seeds of the study:
+
+    \b
+      base: {data: circles, steps: 2000}
+      search:
+        objective.beta: {low: 0.5, high: 32, log: true}
+        decoder: [Deconv, SpatialBroadcast]
+      seeds: 3
+
+    `elbo` and `udr` (agreement between seeds) need no labels.
+    """  # noqa: D301
+    from unweave.runs.study import load
+    from unweave.runs.tune import Search
+
+    prepare_logging(how["quiet"])
+    plan = load(study)
+    folder = how["folder"] or Path("runs") / plan.name
+    search = Search(plan, folder, target=target, command=shlex.join(["unweave", *sys.argv[1:]]))
+    executor = chosen_executor(how)
+    say(
+        how["quiet"],
+        f"[bold]{plan.name}[/] in {folder}: {search.done} of {trials} trials done, target {search.target}",
+    )
+    made = search.run(trials, executor, around=lambda made, executor: execute(made, executor, how))
+    for line in search.summary():
+        say(how["quiet"], line)
+    conclude(made, how)
+
+
+@cli.group(cls=Commands)
+def runs() -> None:
+    """Find, show, compare, export and remove runs."""
+
+
+root_option = click.option(
+    "--root",
+    default=Path("runs"),
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Where the runs are.",
+)
+
+
+@runs.command("list")
+@click.argument("conditions", nargs=-1, metavar="[CONDITION]...")
+@root_option
+@click.option("--sort", help="Key to order by; -mig: largest first.")
+@click.option("--columns", help="Keys to show, with commas between.")
+@click.option(
+    "--out", "path", type=click.Path(path_type=Path), help="Write all keys to a .csv or .parquet file."
+)
+def runs_list(
+    conditions: tuple[str, ...], root: Path, sort: str | None, columns: str | None, path: Path | None
+) -> None:
+    """List runs, all or those that meet every CONDITION:
+
+    \b
+      unweave runs list objective=FactorVAE data=DSprites 'objective.gamma>10' --sort -mig
+      unweave runs list status=diverged --columns seed,reason
+    """  # noqa: D301
+    from unweave.runs.store import Store, export
+    from unweave.runs.table import listing
+
+    prepare_logging(quiet=False)
+    store = Store(root)
+    found = store.find(conditions, sort=sort)
+    if path is not None:
+        out.print(f"{len(found)} runs: {export(found, path)}")
+        return
+    show_table(listing(found, root, columns.split(",") if columns else None))
+    bad = len(store.problems())
+    out.print(f"{len(found)} runs" + (f"; {bad} folders cannot be read: `unweave runs check`" if bad else ""))
+
+
+@runs.command("show")
+@click.argument("run")
+@root_option
+def runs_show(run: str, root: Path) -> None:
+    """Print a run's status, scores and config."""
+    from unweave.runs.store import Store, read_facts
+
+    folder = Store(root).locate(run) if root.is_dir() or not Path(run).is_dir() else Path(run)
+    show_table([["folder", str(folder)], *([key, shown(value)] for key, value in read_facts(folder).items())])
+
+
+@runs.command("compare")
+@click.argument("names", nargs=-1, required=True, metavar="RUN RUN...")
+@root_option
+def runs_compare(names: tuple[str, ...], root: Path) -> None:
+    """Print in what runs differ: settings and scores."""
+    from unweave.runs.store import Store
+    from unweave.runs.table import differences
+
+    store = Store(root)
+    show_table(differences([store.locate(name) for name in names]))
+
+
+@runs.command("log")
+@click.argument("run")
+@root_option
+def runs_log(run: str, root: Path) -> None:
+    """Print what a run said, the traceback of a failed one included."""
+    from unweave.runs.store import Store
+    from unweave.runs.table import log_of
+
+    click.echo(
+        log_of(Store(root).locate(run) if not (Path(run) / "run.json").exists() else Path(run)), nl=False
+    )
+
+
+@runs.command("rm")
+@click.argument("words", nargs=-1, required=True, metavar="RUN|CONDITION...")
+@root_option
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def runs_rm(words: tuple[str, ...], root: Path, yes: bool) -> None:
+    """Delete runs: those named, or those that meet every condition."""
+    from unweave.runs.store import Store
+
+    store = Store(root)
+    conditions = [word for word in words if any(sign in word for sign in "=<>")]
+    named = [store.locate(word) for word in words if word not in conditions]
+    folders = named or [entry.folder for entry in store.find(conditions)]
+    if conditions and named:
+        raise UnweaveError("give runs or conditions, not both")
+    if not folders:
+        out.print("no run meets the conditions")
+        return
+    for folder in folders[:20]:
+        out.print(str(folder))
+    if not yes:
+        click.confirm(f"delete {len(folders)} runs?", abort=True)
+    store.remove(folders)
+    out.print(f"{len(folders)} runs deleted")
+
+
+@runs.command("check")
+@root_option
+def runs_check(root: Path) -> None:
+    """Read every file of every run, make the index anew, and tell what is damaged."""
+    from unweave.runs.store import Store, damage
+
+    store = Store(root)
+    count = store.rebuild()
+    folders = [*(entry.folder for entry in store.find(refresh=False)), *store.problems()]
+    told = [sentence for folder in folders for sentence in damage(folder)]
+    for sentence in told:
+        out.print(sentence)
+    out.print(f"{count} runs, {len(told)} damaged files or lines")
+
+
+@runs.command("track")
+@click.argument("names", nargs=-1, required=True, metavar="RUN...")
+@root_option
+@click.option("--to", "tracker", default="tensorboard", show_default=True, help="tensorboard or mlflow.")
+@click.option(
+    "--out",
+    "folder",
+    type=click.Path(path_type=Path),
+    help="Folder of TensorBoard [default: ROOT/tensorboard].",
+)
+def runs_track(names: tuple[str, ...], root: Path, tracker: str, folder: Path | None) -> None:
+    """Hand runs to a tracker: config, losses, scores."""
+    from unweave.runs.run import Run
+    from unweave.runs.store import Store
+    from unweave.runs.trackers import track
+
+    store = Store(root)
+    for name in names:
+        place = track(Run(store.locate(name)), tracker, folder or root / "tensorboard")
+        out.print(f"{name}: {place}")
 
 
 @cli.group(cls=Commands)
@@ -259,6 +569,47 @@ def data_show(target: str, words: tuple[str, ...], path: Path | None) -> None:
     out.print(f"picture: {path}")
 
 
+@data.command("distances")
+@click.argument("target")
+@click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--loss", default="mse", show_default=True, help="mse, bce, blurred_mse or blurred_bce.")
+@click.option(
+    "--pairs", default=50_000, show_default=True, type=click.IntRange(min=2), help="Pairs a factor."
+)
+@click.option(
+    "--run", "folder", type=click.Path(path_type=Path), help="Also measure in this run's latent space."
+)
+@click.option("--seed", default=0, show_default=True, type=click.IntRange(min=0))
+@click.option(
+    "--out", "path", type=click.Path(path_type=Path), help="PNG file [default: NAME-distances.png]."
+)
+@quiet_option
+def data_distances(
+    target: str,
+    words: tuple[str, ...],
+    loss: str,
+    pairs: int,
+    folder: Path | None,
+    seed: int,
+    path: Path | None,
+    quiet: bool,
+) -> None:
+    """How far apart a loss finds images that differ in one factor: REC table A1 and figures A1, 3, 4, 8, 10."""
+    from unweave.reports.distances import distance_pictures
+    from unweave.runs.config import Config
+
+    dataset = Config.read(words=split_target(target, words)[1]).make_dataset()
+    path = path or Path(f"{dataset.name}-distances.png")
+    with progress("distances", quiet) as tell:
+        table, written = distance_pictures(
+            dataset, path, loss=loss, pairs=pairs, run=folder, seed=seed, tell=tell
+        )
+    if not quiet:
+        show_table(table)
+    for picture in written:
+        say(quiet, f"picture: {picture}")
+
+
 @cli.command()
 def options() -> None:
     """List every key that `train` takes, with its default."""
@@ -282,6 +633,19 @@ def options() -> None:
     show_table(rows)
 
 
+@cli.command()
+@click.option("--out", "path", type=click.Path(path_type=Path), help="Write the table to this file.")
+def objectives(path: Path | None) -> None:
+    """Print the table of objectives: equation, paper and command of each, as Markdown."""
+    from unweave import atomic
+    from unweave.reports.objectives import objectives_page
+
+    if path is None:
+        click.echo(objectives_page(), nl=False)
+    else:
+        atomic.write(path, objectives_page())
+
+
 def split_target(target: str | None, words: Sequence[str]) -> tuple[Path | None, list[str]]:
     """The config file, if TARGET is one, and the key=value words, among them TARGET if it names data."""
     if target is None:
@@ -293,13 +657,67 @@ def split_target(target: str | None, words: Sequence[str]) -> tuple[Path | None,
     return None, [f"data={target}", *words]
 
 
-def evaluated(run: Any, device: str, quiet: bool) -> dict[str, Any]:
-    """Score a run with a spinner that says what is being done."""
-    from unweave.runs.evaluation import evaluate as score
+def chosen_executor(how: Mapping[str, Any]) -> Any:
+    """The executor that the flags name."""
+    from unweave.runs.executors import make, read_resources
 
+    return make(
+        how["executor"],
+        workers=how["workers"],
+        attempts=how["attempts"],
+        address=how["address"],
+        resources=read_resources(how["resources"]) if how["resources"] else None,
+    )
+
+
+def execute(made: Any, executor: Any, how: Mapping[str, Any]) -> None:
+    """Work off what is left of a sweep, with a display; Ctrl-C saves the runs under way."""
+    from unweave.runs.display import SweepDisplay
+    from unweave.runs.trackers import tracking
+    from unweave.training.signals import StopOnSignal
+
+    console = Console(stderr=True, quiet=how["quiet"], soft_wrap=True, highlight=False)
+    with StopOnSignal() as stop, SweepDisplay(made.todo, console) as display:
+        made.execute(executor, tracking(display.tell, how["track"], made.folder), stop)
+    if stop():
+        say(how["quiet"], "stopped; run the same command again to go on")
+        sys.exit(130)
+
+
+def conclude(made: Any, how: Mapping[str, Any]) -> None:
+    """Say how the runs of a sweep ended and write its page."""
+    from unweave.runs.sweep import describe
+
+    say(how["quiet"], describe(made))
+    for member in made.members:
+        if member.run.status == "failed":
+            say(how["quiet"], f"failed: {member.run.reason}; see: unweave runs log {member.run.folder}")
+    if not how["no_report"]:
+        from unweave.reports.sweep import write_sweep_report
+
+        say(how["quiet"], f"report: {write_sweep_report(made)}")
+    if made.statuses["failed"]:
+        sys.exit(1)
+
+
+def evaluated(
+    run: Any, device: str, quiet: bool, metrics: Sequence[str] | None = None, threads: int = 1
+) -> dict[str, Any]:
+    """Score a run with a spinner that says what is being done."""
+    from unweave.runs.evaluation import evaluate as score_run
+
+    with progress("encoding", quiet) as tell:
+        return dict(
+            score_run(run, metrics=metrics, threads=threads, device=checked_device(device), tell=tell)
+        )
+
+
+@contextlib.contextmanager
+def progress(first: str, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A function that says on the terminal what is being done."""
     console = Console(stderr=True, quiet=quiet)
-    with console.status("encoding") if console.is_terminal else Console(quiet=True).status("") as status:
-        return dict(score(run, device=checked_device(device), tell=status.update))
+    with console.status(first) if console.is_terminal else Console(quiet=True).status("") as status:
+        yield status.update
 
 
 def reported(run: Any) -> Path:
@@ -310,13 +728,15 @@ def reported(run: Any) -> Path:
 
 
 def show_scores(scores: dict[str, Any], quiet: bool) -> None:
-    """Print scores as a table with their 95 % intervals."""
+    """Print scores as a table with their 95 % intervals, their range and which end of it is good."""
     if quiet:
         return
-    rows = [["score", "value", "95 % interval"]]
+    rows = [["score", "value", "95 % interval", "range", "better"]]
     for name, score in scores.items():
         interval = f"{score.low:.3f} to {score.high:.3f}" if score.low is not None else ""
-        rows.append([name, f"{score.value:.3f}", interval])
+        low, high = (f"{end:g}" if end is not None else "..." for end in score.range)
+        better = "higher" if score.higher_is_better else "lower"
+        rows.append([name, f"{score.value:.3f}", interval, f"{low} to {high}", better])
     show_table(rows)
 
 

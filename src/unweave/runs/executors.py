@@ -387,3 +387,17 @@ def make(name: str, **options: Any) -> Executor:
         **{key: value for key, value in options.items() if value is not None and key in known}
     )
     return executor
+
+
+def read_resources(words: str) -> dict[str, float]:
+    """What a run takes, from ``CPU=1,GPU=0.5``.
+
+    Example:
+        >>> read_resources("CPU=1,GPU=0.5")
+        {'CPU': 1.0, 'GPU': 0.5}
+    """
+    try:
+        pairs = [word.split("=") for word in words.split(",")]
+        return {name.strip(): float(amount) for name, amount in pairs}
+    except ValueError:
+        raise UnweaveError(f"--resources must be like CPU=1,GPU=0.5, got {words!r}") from None

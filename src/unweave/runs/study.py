@@ -11,7 +11,7 @@ from typing import Any
 from unweave.errors import UnweaveError, unknown
 from unweave.runs.config import Config, merge, read_file
 
-_KEYS = ("name", "title", "base", "grid", "variants", "seeds", "search")
+_KEYS = ("name", "title", "base", "grid", "variants", "seeds", "search", "target")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +39,7 @@ class Study:
         search: what :mod:`unweave.runs.tune` may vary, by key; empty for a plain study.
         base: the config as given, before any variant (for the search).
         seeds: as given (for the search).
+        target: the score that the search optimises and that the report puts first.
 
     Example:
         >>> study = Study.of({
@@ -56,6 +57,7 @@ class Study:
     search: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     base: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     seeds: tuple[int, ...] = (0,)
+    target: str = ""
 
     @property
     def variants(self) -> dict[str, list[Planned]]:
@@ -94,7 +96,8 @@ class Study:
                     raise UnweaveError(f"{told + ': ' if told else ''}{error}") from error
                 runs.append(Planned(told or "base", shown, config))
         title = str(mapping.get("title", ""))
-        found = cls(str(mapping.get("name", name)), _once(runs), title, search, base, seeds)
+        target = str(mapping.get("target", ""))
+        found = cls(str(mapping.get("name", name)), _once(runs), title, search, base, seeds, target)
         if "/" in found.name or not found.name:
             raise UnweaveError(f"name: a study's name is also its folder's, got {found.name!r}")
         return found

@@ -65,6 +65,7 @@ class Sweep:
         self.kept: dict[str, Any] = kept
         self.name: str = kept["name"]
         self.title: str = kept.get("title") or kept["name"]
+        self.target: str = kept.get("target") or ""
         self.command: str = kept.get("command") or f"unweave sweep {self.name}.yaml"
         self.members = [Member(variant, settings, Run(place)) for variant, settings, place in entries]
 
@@ -87,6 +88,7 @@ class Sweep:
             {
                 "name": study.name,
                 "title": study.title,
+                "target": study.target,
                 "command": command,
                 "runs": [_entry(planned) for planned in study.runs],
                 **(extra or {}),
@@ -220,21 +222,17 @@ def _time(config: Config) -> float:
     threads = torch.get_num_threads()
     dataset = config.make_dataset()
     vae, objective = fresh(config, dataset, "cpu")
-    moments: list[float] = []
-
-    class Clock:
-        def show(self, step: int, record: object) -> None:
-            moments.append(time.perf_counter())
-
+    clock = _Clock()
     train(
         vae,
         objective,
         dataset,
-        steps=min(4, config.steps + 1),
+        steps=4,
         batch_size=config.batch_size,
         learning_rate=config.learning_rate,
-        display=Clock(),
+        display=clock,
     )
+    moments = clock.moments
     step = (moments[-1] - moments[0]) / (len(moments) - 1)
     images = dataset.sample(100, np.random.default_rng(0)).images
     started = time.perf_counter()
@@ -242,6 +240,16 @@ def _time(config: Config) -> float:
     score = (time.perf_counter() - started) / len(images) * min(SAMPLES, dataset.count or SAMPLES)
     torch.set_num_threads(threads)
     return step * config.steps + score
+
+
+class _Clock:
+    """Notes when each step ends."""
+
+    def __init__(self) -> None:
+        self.moments: list[float] = []
+
+    def show(self, step: int, record: object) -> None:
+        self.moments.append(time.perf_counter())
 
 
 def _command(config: Config, folder: Path) -> str:

@@ -198,7 +198,7 @@ def _status(folder: Path) -> str:
     return str(_read(folder).get("status", "new"))
 
 
-def main() -> None:
+def _main() -> None:
     """The process: pinned to the core in ``argv[1]`` (-1: to none), states saved every ``argv[2]`` seconds."""
     core = int(sys.argv[1])
     if core >= 0 and hasattr(os, "sched_setaffinity"):
@@ -210,4 +210,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    _main()

@@ -1,0 +1,214 @@
+"""Many runs in one picture: trade-offs with confidence bands, violins over seeds, agreement of scores."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+from unweave.errors import UnweaveError
+from unweave.metrics.statistics import mean_interval
+from unweave.plots.style import FAINT, INK, PALETTE, style
+
+_DIVERGING = ("#b2182b", "#f4a582", "#f7f7f7", "#92c5de", "#2166ac")
+
+
+@dataclass(frozen=True)
+class Point:
+    """A variant on a trade-off curve: its label and two values for each of its seeds.
+
+    Example:
+        >>> Point("4", [1.0, 2.0], [0.3, 0.4]).label
+        '4'
+    """
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+
+def trade_off(
+    series: Mapping[str, Sequence[Point]],
+    *,
+    x: str,
+    y: str,
+    swept: str = "",
+    unit_interval: bool = False,
+) -> Figure:
+    """One value against another: a curve through the means of each series, a band that holds the true mean of y.
+
+    Small dots are single runs. The band is the 95 % interval of y at each point, joined along the curve; a series of
+    one point is drawn with both of its intervals as a cross. More series than colours are not told apart.
+
+    Args:
+        series: name -> points in the order of the curve; one series without a name has no legend.
+        x: label of the horizontal axis.
+        y: label of the vertical axis.
+        swept: what the points' labels are values of.
+        unit_interval: y cannot leave 0 to 1, nor shall the axis.
+
+    References:
+        FAC figure 5, SBD figure 3, ISA figure 5.
+
+    Example:
+        >>> points = [Point("1", [1.0, 1.2], [0.1, 0.2]), Point("4", [2.0, 2.2], [0.4, 0.5])]
+        >>> trade_off({"BetaVAE": points}, x="NLL", y="MIG", swept="beta").axes[0].get_ylabel()
+        'MIG'
+
+    """
+    if not any(series.values()):
+        raise UnweaveError("a trade-off needs at least one point")
+    with style():
+        figure = Figure(figsize=(4.4, 3.2), layout="constrained")
+        axes = figure.subplots()
+        many = len(series) > len(PALETTE)
+        for i, (name, points) in enumerate(series.items()):
+            _series(axes, name, points, PALETTE[0 if many else i])
+        axes.set_xlabel(x)
+        axes.set_ylabel(y)
+        axes.margins(0.08)
+        if unit_interval:
+            low, high = axes.get_ylim()
+            axes.set_ylim(max(low, -0.02), min(high, 1.02))
+        if len(series) > 1 and not many:
+            figure.legend(loc="outside upper left", ncols=3)
+        if swept:
+            axes.set_title(f"numbers are {swept}", fontsize=8, fontweight="normal", color=FAINT, loc="right")
+    return figure
+
+
+def violins(groups: Mapping[str, ArrayLike], *, y: str, unit_interval: bool = False) -> Figure:
+    """The spread over seeds of each group: its shape, every single run, the mean and its 95 % interval.
+
+    Args:
+        groups: name -> values, one per seed.
+        y: label of the values.
+        unit_interval: the values lie in 0 to 1.
+
+    References:
+        REC figure 6.
+
+    Example:
+        >>> violins({"A": [0.1, 0.2, 0.4], "B": [0.5]}, y="MIG").axes[0].get_xlabel()
+        'MIG'
+
+    """
+    if not groups:
+        raise UnweaveError("violins need at least one group")
+    names = list(groups)
+    values = [np.asarray(list(np.atleast_1d(np.asarray(groups[name], dtype=np.float64)))) for name in names]
+    with style():
+        figure = Figure(figsize=(4.4, max(1.5, 0.5 + 0.46 * len(names))), layout="constrained")
+        axes = figure.subplots()
+        for row, sample in enumerate(values):
+            color = PALETTE[row % len(PALETTE)]
+            if len(sample) > 2 and np.ptp(sample) > 0:
+                body = axes.violinplot(
+                    [sample], [row], orientation="horizontal", widths=0.8, showextrema=False
+                )
+                shapes: Any = body["bodies"]
+                for part in shapes:
+                    part.set(facecolor=color, edgecolor="none", alpha=0.22)
+            axes.plot(
+                sample, row + _spread(sample), "o", markersize=3.2, color=color, alpha=0.75, markeredgewidth=0
+            )
+            if len(sample):
+                found = mean_interval(sample)
+                if found.low is not None and found.high is not None:
+                    axes.plot([found.low, found.high], [row, row], color=INK, linewidth=1.1)
+                axes.plot(found.mean, row, "D", markersize=4.2, color=INK, markeredgecolor="white")
+        axes.set_yticks(range(len(names)), names)
+        axes.set_ylim(len(names) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.set_xlabel(y)
+        axes.grid(axis="x", color="#e5e8eb", linewidth=0.6)
+        axes.set_axisbelow(True)
+        if unit_interval:
+            low, high = axes.get_xlim()
+            axes.set_xlim(max(low, -0.03), min(high, 1.03))
+    return figure
+
+
+def agreement_map(names: Sequence[str], values: ArrayLike) -> Figure:
+    """Correlations between scores as a coloured table; blue: they agree, red: they contradict each other.
+
+    Args:
+        names: of the scores.
+        values: (scores, scores) in -1 to 1; what is not a number is left white.
+
+    References:
+        Locatello et al. 2019, figure 2.
+
+    Example:
+        >>> [text.get_text() for text in agreement_map(["a", "b"], [[1, 0.5], [0.5, 1]]).axes[0].texts]
+        ['1.00', '0.50', '0.50', '1.00']
+
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    table: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
+    if table.shape != (len(names), len(names)):
+        raise UnweaveError(f"agreement of {len(names)} scores needs a square table, got {table.shape}")
+    side = 0.56 * len(names)
+    with style():
+        figure = Figure(figsize=(side + 1.6, side + 1.0), layout="constrained")
+        axes = figure.subplots()
+        shown = np.ma.masked_invalid(table)
+        axes.imshow(shown, cmap=LinearSegmentedColormap.from_list("agreement", _DIVERGING), vmin=-1, vmax=1)
+        for i, j in np.ndindex(*table.shape):
+            if np.isfinite(table[i, j]):
+                text = f"{table[i, j]:.2f}".replace("-", "−")
+                pale = abs(table[i, j]) < 0.7
+                axes.text(j, i, text, ha="center", va="center", fontsize=8, color=INK if pale else "white")
+        axes.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor")
+        axes.set_yticks(range(len(names)), names)
+        axes.tick_params(length=0)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+    return figure
+
+
+def _series(axes: Axes, name: str, points: Sequence[Point], color: str) -> None:
+    middle = [(mean_interval(point.x), mean_interval(point.y)) for point in points]
+    for point in points:
+        axes.plot(point.x, point.y, "o", markersize=2.8, color=color, alpha=0.35, markeredgewidth=0)
+    x = np.array([a.mean for a, _ in middle])
+    y = np.array([b.mean for _, b in middle])
+    low = np.array([b.mean if b.low is None else b.low for _, b in middle])
+    high = np.array([b.mean if b.high is None else b.high for _, b in middle])
+    if len(points) > 1:
+        # A curve may turn back in x: a band of quadrilaterals, one between every two points, follows it.
+        for k in range(len(points) - 1):
+            axes.fill(
+                [x[k], x[k + 1], x[k + 1], x[k]],
+                [low[k], low[k + 1], high[k + 1], high[k]],
+                color=color,
+                alpha=0.14,
+                linewidth=0,
+            )
+    elif middle and middle[0][0].low is not None and middle[0][0].high is not None:
+        across = middle[0][0]
+        axes.plot([float(across.low or 0), float(across.high or 0)], [y[0], y[0]], color=color, linewidth=1)
+        axes.plot([x[0], x[0]], [low[0], high[0]], color=color, linewidth=1)
+    axes.plot(x, y, "o-", color=color, markersize=5, markeredgecolor="white", label=name or None)
+    for point, at_x, at_y in zip(points, x, y, strict=True):
+        if point.label:
+            axes.annotate(
+                point.label,
+                (at_x, at_y),
+                textcoords="offset points",
+                xytext=(5, 5),
+                fontsize=7.5,
+                color=color,
+                fontweight="bold",
+            )
+
+
+def _spread(sample: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Small fixed offsets that keep neighbours apart, the same for the same values."""
+    offsets = np.zeros(len(sample))
+    offsets[np.argsort(sample, kind="stable")] = np.resize([0.0, 0.12, -0.12, 0.06, -0.06], len(sample))
+    return offsets

@@ -1,0 +1,85 @@
+"""How far a sweep is: the runs under way, what has ended and how, the time left."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+
+from unweave.runs.executors import Event
+from unweave.runs.store import last_record
+from unweave.runs.sweep import Member, duration
+
+
+class SweepDisplay:
+    """A bar for the sweep and one for each run under way; where there is no terminal, a line for each run that ends.
+
+    Args:
+        members: the runs that are left to do.
+        console: where to draw.
+
+    Example:
+        >>> with SweepDisplay([], Console(quiet=True)) as display:
+        ...     display.tell(Event("beat"))
+    """
+
+    def __init__(self, members: Sequence[Member], console: Console) -> None:
+        self.members = {member.run.folder: member for member in members}
+        self.console = console
+        self.started = time.monotonic()
+        self.ended = 0
+        self.bars: dict[Path, TaskID] = {}
+        self.progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[note]}", style="cyan"),
+            console=console,
+            refresh_per_second=4,
+            disable=not console.is_terminal,
+        )
+        self.all = self.progress.add_task("[bold]runs", total=len(members), note="")
+
+    def tell(self, event: Event) -> None:
+        """Take notice of what an executor tells."""
+        if event.kind == "beat" or event.folder is None:
+            for folder, bar in self.bars.items():
+                record = last_record(folder / "history.jsonl")
+                note = " ".join(
+                    f"{key} {record[key]:.1f}" for key in ("reconstruction", "kl") if key in record
+                )
+                self.progress.update(bar, completed=record.get("step", 0), note=note)
+            return
+        title = self._title(event.folder)
+        if event.kind == "started" and event.folder not in self.bars:
+            steps = self.members[event.folder].run.config.steps
+            self.bars[event.folder] = self.progress.add_task(title, total=steps, note="")
+            return
+        if event.folder in self.bars:
+            self.progress.remove_task(self.bars.pop(event.folder))
+        if event.kind == "lost":
+            self.console.print(f"[yellow]{title}: its process is gone; it goes on from its last state")
+        if event.kind == "ended":
+            self.ended += 1
+            passed = time.monotonic() - self.started
+            rest = (len(self.members) - self.ended) * passed / self.ended
+            left = f"about {duration(rest)} left" if rest else f"in {duration(passed)}"
+            self.progress.update(self.all, completed=self.ended, note=left)
+            color = {"finished": "", "diverged": "[yellow]", "failed": "[red]"}.get(event.how or "", "")
+            if event.how != "finished" or not self.console.is_terminal:
+                self.console.print(f"{color}{self.ended} of {len(self.members)}: {title} {event.how}, {left}")
+
+    def _title(self, folder: Path) -> str:
+        member = self.members[folder]
+        return f"{member.variant} seed {member.run.config.seed}"
+
+    def __enter__(self) -> "SweepDisplay":
+        self.progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.progress.stop()
