@@ -295,9 +295,10 @@ def executor_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @cli.command()
 @click.argument("study")
 @click.option("--seeds", type=click.IntRange(min=1), help="Seeds 0, 1, ... instead of the study's own.")
+@click.option("--metrics", help="Scores beyond the usual, with commas between; or all.")
 @click.option("--dry-run", is_flag=True, help="Say what there is to do and how long it takes; do nothing.")
 @executor_options
-def sweep(study: str, seeds: int | None, dry_run: bool, **how: Any) -> None:
+def sweep(study: str, seeds: int | None, metrics: str | None, dry_run: bool, **how: Any) -> None:
     """Run every variant of a study over every seed, and write one page about all of them.
 
     STUDY is a .yaml file with `base`, `grid` and/or `variants`, and `seeds`; a .py file; or module:function.
@@ -309,7 +310,9 @@ def sweep(study: str, seeds: int | None, dry_run: bool, **how: Any) -> None:
 
     Stop it at any time, kill it, add seeds or values: the same command goes on and repeats nothing.
     """  # noqa: D301
-    from unweave.runs.study import load
+    import dataclasses
+
+    from unweave.runs.study import load, metrics_of
     from unweave.runs.sweep import Sweep, describe, estimate
 
     prepare_logging(how["quiet"])
@@ -317,6 +320,7 @@ def sweep(study: str, seeds: int | None, dry_run: bool, **how: Any) -> None:
     if plan.search:
         raise UnweaveError(f"{study} has a search: use unweave tune {study}")
     plan = plan.with_seeds(seeds) if seeds else plan
+    plan = dataclasses.replace(plan, metrics=metrics_of(metrics)) if metrics else plan
     made = Sweep.create(
         plan, how["folder"] or Path("runs") / plan.name, shlex.join(["unweave", *sys.argv[1:]])
     )

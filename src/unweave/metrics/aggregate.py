@@ -205,7 +205,7 @@ def decomposition(
     is that of averaging ``samples`` draws; intervals are those of the averages. The other two show what goes wrong:
 
     * ``batch``: q(z) from the mixture over ``batch`` other images only. TC can come out far below zero (FAC app. D);
-    * ``weighted``: minibatch-weighted sampling: batches of M = ``batch`` draws, log q(z) = log sum_m q(z|x_m) - log(N M).
+    * ``weighted``: minibatch-weighted sampling, batches of M = ``batch`` draws; log q(z) = log sum_m q(z|x_m) - log NM.
 
     Args:
         means: (N, latents) posterior means of the whole data set.

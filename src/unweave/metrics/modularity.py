@@ -21,7 +21,8 @@ def modularity(
     """Modularity, in [0, 1]: 1 if each latent has mutual information with one factor at most.
 
     modularity = mean_j ( 1 - sum_{k != k*} I_jk^2 / (I_jk*^2 (K - 1)) ), with k* the factor that latent j knows most
-    of, from binned codes. A latent that knows nothing counts 0. It asks nothing of completeness: duplicated codes score 1.
+    of, from binned codes. A latent that knows nothing counts 0. It asks nothing of completeness: duplicated codes
+    score 1.
     The interval is 1.96 standard errors, from the influence of each sample on the frequencies that are counted.
 
     Modes: ``disentanglement_lib``: 20 bins for codes; ``dcf``: 20 bins for codes and factors; ``ubisoft``: 10 for both

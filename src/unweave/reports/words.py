@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unweave.metrics import Score
+from unweave.metrics.registry import label_of, sentence_of
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,9 @@ def rows(runs: Sequence[Mapping[str, Score]]) -> list[Row]:
     names.sort(key=lambda name: list(EXPLANATIONS).index(name) if name in EXPLANATIONS else len(EXPLANATIONS))
     table = []
     for name in names:
-        explained = EXPLANATIONS.get(name, Explanation(name.replace("_", " "), ""))
+        explained = EXPLANATIONS.get(
+            name, Explanation(label_of(name) or name.replace("_", " "), sentence_of(name))
+        )
         found = [scores.get(name) for scores in runs]
         best = _best(found)
         sentence = explained.sentence

@@ -1,7 +1,7 @@
 """Scores of a run: its data are encoded once, and every score is computed from the codes that are kept."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from unweave import atomic
 from unweave.data import Dataset
-from unweave.metrics import Score, elbo_scores, embed_grid, factor_vae_score, mig
+from unweave.metrics import METRICS, Encoded, Score, choose_metrics, elbo_scores, embed_grid, score_all
+from unweave.runs.likelihood import log_likelihood
 from unweave.runs.run import Codes, Run
 from unweave.training import machine
 from unweave.training.randomness import generator, seed_torch
@@ -52,14 +53,37 @@ def codes_of(run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambd
     return codes
 
 
-def evaluate(
-    run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambda _: None
-) -> dict[str, Score]:
-    """Every score that the run's data set allows, also written to ``scores.json`` in its folder.
+QUICK = ("elbo", "mig", "factor_vae_score", "geometry")
+"""Scores of a run that was not asked for more; they take about a second."""
 
-    ELBO, NLL, KL (per latent) and latents used where the model has a likelihood; MIG and the FactorVAE score where
-    factors are known; the
-    geometry score where two of them span a plane.
+OF_MODELS = ("elbo", "geometry", "log_likelihood")
+"""Scores that need more than codes: the bound and its parts, the image of a factor grid, importance sampling."""
+
+LIKELY = 64
+"""Images whose log-likelihood is estimated; each takes thousands of decoded particles."""
+
+
+def evaluate(
+    run: Run,
+    *,
+    metrics: Sequence[str] | None = None,
+    threads: int = 1,
+    device: torch.device | str = "cpu",
+    tell: Tell = lambda _: None,
+) -> dict[str, Score]:
+    """Scores of a run, also written to ``scores.json`` in its folder; its data are encoded once.
+
+    By default ELBO, NLL, KL (per latent) and latents used where the model has a likelihood; MIG and the FactorVAE score
+    where factors are known; the geometry score where two of them span a plane. ``metrics=["all"]`` adds every standard
+    metric of :data:`unweave.metrics.METRICS` that the data allow. Scores that are asked for by name join those that the
+    folder has, if they are of the same weights.
+
+    Args:
+        run: what to score.
+        metrics: names of ``METRICS``, or "elbo", "geometry", "log_likelihood" (minutes), or "all".
+        threads: metrics computed at a time.
+        device: of the model.
+        tell: told what is being done.
 
     Example:
         >>> import tempfile
@@ -70,24 +94,43 @@ def evaluate(
         >>> sorted(evaluate(run))
         ['elbo', 'factor_vae_score', 'geometry', 'kl', 'latents_used', 'mig', 'nll']
     """
+    everything = metrics is not None and any(name.lower() == "all" for name in metrics)
+    chosen = choose_metrics(metrics, more=OF_MODELS) if metrics is not None else list(QUICK)
+    if everything:
+        chosen = list(dict.fromkeys(["elbo", *chosen, "geometry"]))
+    before = _load(run.folder / "codes.npz")
     codes = codes_of(run, device=device, tell=tell)
     dataset, seed = run.dataset(), run.config.seed
-    tell("scoring")
-    shown = len(codes.nll)
-    scores = elbo_scores(codes.nll, codes.kl[:shown], codes.scales[:shown]) if shown else {}
-    if codes.factors is not None and dataset.space is not None:
-        varying = [k for k in range(len(dataset.space)) if len(np.unique(codes.factors[:, k])) > 1]
-        factors = codes.factors[:, varying]
-        scores["mig"] = mig(codes.means, factors)
-        scores["factor_vae_score"] = factor_vae_score(
-            codes.means, factors, generator(seed, "scores"), scales=codes.scales
-        )
-        vae = run.model(device)
-        grid = embed_grid(vae.codes, dataset)
+    factors = codes.factors if dataset.space is not None else None
+    if factors is not None and not np.any(factors != factors[0]):
+        factors = None
+    encoded = Encoded.of(codes.means, factors, codes.scales if np.all(codes.scales > 0) else None)
+    scores: dict[str, Score] = {}
+    if "elbo" in chosen and (shown := len(codes.nll)):
+        scores = elbo_scores(codes.nll, codes.kl[:shown], codes.scales[:shown])
+    named = [name for name in chosen if name not in OF_MODELS]
+    if metrics is None or everything:
+        named = [name for name in named if METRICS[name].needs <= encoded.has]
+    scores |= score_all(encoded, named, seed=seed, threads=threads, tell=tell)
+    if "geometry" in chosen and encoded.factors is not None:
+        tell("geometry")
+        grid = embed_grid(run.model(device).codes, dataset)
         if grid is not None:
             scores["geometry"] = grid.score()
-    atomic.write_json(run.folder / "scores.json", {name: score.to_json() for name, score in scores.items()})
+    if "log_likelihood" in chosen:
+        images = _some_images(dataset, seed)
+        scores["log_likelihood"] = log_likelihood(run.model(device), images, seed=seed, tell=tell)
+    kept = run.scores if metrics is not None and before is not None and before.step == codes.step else {}
+    written = {**kept, **{name: score.to_json() for name, score in scores.items()}}
+    atomic.write_json(run.folder / "scores.json", written)
     return scores
+
+
+def _some_images(dataset: Dataset, seed: int) -> NDArray[Any]:
+    rng = generator(seed, "evaluation", 1)
+    if dataset.count is None:
+        return dataset.sample(LIKELY, rng).images
+    return dataset.at(rng.choice(dataset.count, min(LIKELY, dataset.count), replace=False))
 
 
 def _encode(vae: Model, dataset: Dataset, seed: int, step: int, tell: Tell) -> Codes:

@@ -1,0 +1,103 @@
+"""Distances as a loss perceives them: matrices along factors and cumulative curves (REC figures 3, 4, 8, 10, A1)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from unweave.errors import UnweaveError
+from unweave.metrics import Distances, Matrices
+from unweave.plots.style import FAINT, INK, PALETTE, style
+
+_TITLES = {
+    "factors": "factors",
+    "observations": "images",
+    "means": "latent means",
+    "posteriors": "latent KL",
+    "reconstructions": "reconstructions",
+}
+
+
+def matrices(found: Sequence[Matrices], *, title: str | None = None) -> Figure:
+    """Average distance matrices, a row for each factor and a column for each level.
+
+    Each matrix has its own scale from 0 (white) to its largest entry (dark); the number above it is its correlation
+    with the distances of the factors.
+
+    Args:
+        found: one for each factor, with the same levels.
+        title: of the figure.
+
+    References:
+        Michlo et al. 2023 (REC), figures 3, 4, 8 and 10.
+
+    Example:
+        >>> m = Matrices("x", {"factors": np.abs(np.subtract.outer(range(4), range(4))) * 1.0})
+        >>> len(matrices([m]).axes)
+        1
+
+    """
+    if not found:
+        raise UnweaveError("at least one factor is needed to draw distance matrices")
+    levels = [level for level in _TITLES if level in found[0].levels]
+    with style():
+        figure = Figure(figsize=(1.1 + 1.75 * len(levels), 0.6 + 1.9 * len(found)), layout="constrained")
+        panels = figure.subplots(len(found), len(levels), squeeze=False)
+        for row, one in zip(panels, found, strict=True):
+            correlations = one.correlations()
+            for axes, level in zip(row, levels, strict=True):
+                matrix = one.levels[level]
+                axes.imshow(matrix, cmap="bone_r", vmin=0.0, vmax=max(float(matrix.max()), 1e-12))
+                axes.set_xticks([])
+                axes.set_yticks([])
+                for spine in axes.spines.values():
+                    spine.set_visible(True)
+                    spine.set_color(FAINT)
+                note = "" if level == "factors" else f"r = {correlations[level]:.2f}"
+                axes.set_xlabel(note, color=INK, fontsize=8)
+            row[0].set_ylabel(one.factor)
+        for axes, level in zip(panels[0], levels, strict=True):
+            axes.set_title(_TITLES[level], fontsize=9)
+        if title:
+            figure.suptitle(title, fontsize=10, fontweight="bold", x=0.02, ha="left")
+    return figure
+
+
+def cumulative_distances(found: Distances) -> Figure:
+    """The share of pairs that are closer than a distance, a curve for each factor and one for random pairs.
+
+    Curves further to the right belong to factors that pay more, so that a VAE learns them first; a step is a constant
+    distance.
+
+    Args:
+        found: from :func:`unweave.metrics.perceived_distances`.
+
+    References:
+        Michlo et al. 2023 (REC), figure A1.
+
+    Example:
+        >>> d = Distances("toy", "mse", {"x": np.array([1.0, 3.0])}, {"x": np.array([1.0, 2.0])})
+        >>> len(cumulative_distances(d).axes[0].lines)
+        1
+
+    """
+    with style():
+        figure = Figure(figsize=(5.2, 3.4), layout="constrained")
+        axes = figure.subplots()
+        share = np.linspace(0, 1, 501)
+        ordered = sorted(found.values.items(), key=lambda item: -float(item[1].mean()))
+        colours = iter([*PALETTE, *PALETTE, *PALETTE])
+        for name, values in ordered:
+            random = name == "random"
+            axes.plot(
+                np.quantile(values, share),
+                share,
+                color=INK if random else next(colours),
+                linestyle="--" if random else "-",
+                label=f"{name} ({values.mean():.4f})",
+            )
+        axes.set(xlabel=f"perceived distance ({found.loss})", ylabel="share of pairs", ylim=(0, 1.02))
+        axes.set_xlim(left=0)
+        axes.set_title(f"{found.dataset}: perceived distances")
+        axes.legend(title="factor (mean)", title_fontsize=8, loc="lower right")
+    return figure
