@@ -67,3 +67,93 @@ def test_samples_have_the_mean_and_the_log_prob_its_shape(likelihood: torch.nn.M
 def test_variance_must_be_positive() -> None:
     with pytest.raises(UnweaveError, match=r"likelihood\.variance must be greater than 0, got -1"):
         Gaussian(SHAPE, variance=-1.0)
+
+
+def direct_blur(images: np.ndarray, radius: int) -> np.ndarray:
+    """The mean over a window, zeros outside, by its definition."""
+    n, channels, height, width = images.shape
+    padded = np.zeros((n, channels, height + 2 * radius, width + 2 * radius))
+    padded[:, :, radius : radius + height, radius : radius + width] = images
+    side = 2 * radius + 1
+    blurred = np.zeros_like(images)
+    for i in range(height):
+        for j in range(width):
+            blurred[:, :, i, j] = padded[:, :, i : i + side, j : j + side].sum((2, 3)) / side**2
+    return blurred
+
+
+@pytest.mark.parametrize("radius", [1, 4])
+@pytest.mark.parametrize("weight", [None, 7.0])
+def test_the_overlap_loss_is_equation_11_for_every_family(radius: int, weight: float | None) -> None:
+    """REC Eq. 11: L(x, x^) + alpha L(blur x, blur x^), alpha the area of the window if not given."""
+    features, images = batch()
+    alpha = (2 * radius + 1) ** 2 if weight is None else weight
+    x, f = images.double().numpy(), features.double().numpy()
+    p = 1 / (1 + np.exp(-f))
+    bx = direct_blur(x, radius)
+
+    def cross_entropy(target: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        return -(target * np.log(mean) + (1 - target) * np.log(1 - mean)).sum((1, 2, 3))
+
+    def gaussian(target: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        return (0.5 * (target - mean) ** 2 / 0.3 + 0.5 * math.log(2 * math.pi * 0.3)).sum((1, 2, 3))
+
+    def squares(target: np.ndarray, mean: np.ndarray) -> np.ndarray:
+        return ((target - mean) ** 2).sum((1, 2, 3))
+
+    for family, loss, mean in ((Bernoulli, cross_entropy, p), (Gaussian, gaussian, f), (MSE, squares, f)):
+        expected = loss(x, mean) + alpha * loss(bx, direct_blur(mean, radius))
+        options = {"blur": "box", "blur_radius": radius, "blur_weight": weight}
+        found = -family(SHAPE, **options)(features).log_prob(images)
+        np.testing.assert_allclose(found, expected, rtol=2e-5)
+
+
+def test_the_papers_blur_is_63_by_63_with_weight_3969() -> None:
+    likelihood = MSE((1, 64, 64), blur="box")
+    assert likelihood.weight == 63**2
+    delta = torch.zeros(1, 1, 64, 64)
+    delta[0, 0, 31, 31] = 1.0
+    # 63^2 pixels differ by 1/63^2 each: 63^2 * 63^2 * (1/63^2)^2 = 1 on top of the 1 of the pixel itself
+    assert likelihood(torch.zeros(1, 1, 64, 64)).log_prob(delta).item() == pytest.approx(-2.0, rel=1e-5)
+
+
+def test_mean_and_samples_are_those_of_the_family_without_blur() -> None:
+    features, _ = batch()
+    blurred, plain = Bernoulli(SHAPE, blur="gaussian", blur_radius=1)(features), Bernoulli(SHAPE)(features)
+    assert torch.equal(blurred.mean, plain.mean)
+    torch.manual_seed(0)
+    first = blurred.sample((2,))
+    torch.manual_seed(0)
+    assert torch.equal(first, plain.sample((2,)))
+
+
+def test_any_differentiable_map_can_be_the_augmentation() -> None:
+    features, images = batch()
+    features.requires_grad_()
+    likelihood = Gaussian(SHAPE).with_overlap(lambda x: x.flip(3)[:, :1] ** 2, weight=2.0)
+    found = likelihood(features).log_prob(images)
+    plain = Gaussian(SHAPE)(features).log_prob(images)
+    augmented = Gaussian((1, 3, 5))(features.flip(3)[:, :1] ** 2).log_prob(images.flip(3)[:, :1] ** 2)
+    torch.testing.assert_close(found, plain + 2 * augmented)
+    found.sum().backward()
+    assert torch.isfinite(features.grad).all()
+
+
+def test_black_and_white_reconstructions_keep_finite_gradients_when_blurred() -> None:
+    features = torch.full((1, 1, 8, 8), -60.0, requires_grad=True)
+    loss = -Bernoulli((1, 8, 8), blur="box", blur_radius=2)(features).log_prob(torch.ones(1, 1, 8, 8))
+    loss.backward()
+    assert math.isfinite(loss.item())
+    assert torch.isfinite(features.grad).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"blur": "box", "blur_radius": -1}, r"likelihood\.blur_radius must be at least 0, got -1"),
+        ({"blur": "box", "blur_weight": -1.0}, r"likelihood\.blur_weight must be at least 0, got -1"),
+    ],
+)
+def test_impossible_blurs_are_refused(options: dict[str, object], message: str) -> None:
+    with pytest.raises(UnweaveError, match=message):
+        MSE(SHAPE, **options)  # type: ignore[arg-type]

@@ -67,7 +67,7 @@ class InfoGANGenerator(nn.Module):
             if stride == 2:
                 layers.append(nn.ConvTranspose2d(before, after, 4, stride=2, padding=1))
             else:
-                layers.append(nn.Conv2d(before, after, 4, padding="same"))
+                layers += [nn.ZeroPad2d((1, 2, 1, 2)), nn.Conv2d(before, after, 4)]
             layers += [nn.BatchNorm2d(after), nn.LeakyReLU(slope, inplace=True)]
         self.upconvolutions = nn.Sequential(*layers[:-2])
 
@@ -126,7 +126,7 @@ class InfoGANCritic(nn.Module):
             if stride == 2:
                 layers.append(nn.Conv2d(inputs, outputs, 4, stride=2, padding=1))
             else:
-                layers.append(nn.Conv2d(inputs, outputs, 4, padding="same"))
+                layers += [nn.ZeroPad2d((1, 2, 1, 2)), nn.Conv2d(inputs, outputs, 4)]
             if norm == "batch" and place > 0:
                 layers.append(nn.BatchNorm2d(outputs))
             layers.append(nn.LeakyReLU(SLOPE, inplace=True))

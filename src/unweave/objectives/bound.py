@@ -43,6 +43,12 @@ class BetaVAE(Objective):
             "FAC section 2, ISA section 2.1",
             "objective=BetaVAE objective.beta=4",
         ),
+        Form(
+            "OBJ-14",
+            "E_q[-log p(x|z)] + beta [log q(z|x) - log p_ISA(z)]",
+            "ISA section 3.2, Eq. 12",
+            "objective=BetaVAE objective.beta=1 prior=ISA",
+        ),
     )
 
     def __init__(self, *, beta: float = 1.0) -> None:

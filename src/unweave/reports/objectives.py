@@ -1,0 +1,73 @@
+"""The table of objectives: which equation of which paper is which command. Made from the code."""
+
+from collections.abc import Iterator
+
+from unweave.choices import Form
+from unweave.gan import GANS
+from unweave.objectives import OBJECTIVES
+from unweave.pairing import PAIRINGS
+
+_HEAD = """\
+# Objectives
+
+One line for every objective of the papers. All are minimised; `E_q` is the mean over `z ~ q(z|x)`, `I` the mutual
+information of image and code, `TC` the total correlation, `q(z)` the aggregate posterior. Rows are those of the
+inventory, papers SBD, FAC, REC, DEC and ISA as in the README. This file is written by `unweave objectives`.
+
+| row | equation | paper | command |
+|---|---|---|---|
+"""
+
+_FOOT = """
+Every objective goes with every prior, decoder, likelihood and pairing; what cannot exist (a dimension-wise KL to a
+prior that does not factorise) is refused before the first step. Three things change any of them:
+
+| what | command |
+|---|---|
+| the KL held at a capacity `C` that grows from 0: `w KL` becomes `w abs(KL - C)` | `capacity=25 capacity_steps=1000` |
+| weights in the averaged units of REC appendix B.1 | `averaged=true` |
+| the overlap loss of REC Eq. 11, `L(x, x^) + alpha L(blur x, blur x^)` | `likelihood.blur=box` |
+
+While a run trains, `history.jsonl` and its page follow the terms: KL of each latent, total correlation (of FactorVAE:
+as the discriminator estimates it), mutual information, discriminator accuracy, critic gap, and so on. Weighted sampling
+(`estimator=mws`) is a lower bound on `log q(z)`; its total correlation is `(latents - 1) log N` above that of
+`estimator=mixture`, however large the batch. For a number to believe, take `mss` or `split`.
+"""
+
+
+def forms() -> Iterator[Form]:
+    """Every row of the inventory that the objectives, pairings and GANs realise, in its order.
+
+    Example:
+        >>> [form.row for form in forms()][:3]
+        ['OBJ-1', 'OBJ-2', 'OBJ-3']
+    """
+    parts = [*OBJECTIVES.values(), *PAIRINGS.values(), *GANS.values()]
+    found = [form for part in parts for form in getattr(part, "forms", ())]
+    return iter(sorted(found, key=lambda form: int(form.row.removeprefix("OBJ-"))))
+
+
+def command(form: Form) -> str:
+    """The whole command of a row; on dSprites where it names no data.
+
+    Example:
+        >>> command(Form("OBJ-1", "", "", "objective=BetaVAE"))
+        'unweave train dsprites objective=BetaVAE'
+    """
+    words = form.words.split()
+    data = next((word.removeprefix("data=") for word in words if word.startswith("data=")), "dsprites")
+    return " ".join(["unweave", "train", data, *(word for word in words if not word.startswith("data="))])
+
+
+def objectives_page() -> str:
+    """The table as Markdown.
+
+    Example:
+        >>> "| OBJ-4 |" in objectives_page()
+        True
+    """
+    rows = []
+    for form in forms():
+        equation = form.equation.replace("|", r"\|")
+        rows.append(f"| {form.row} | `{equation}` | {form.reference} | `{command(form)}` |\n")
+    return _HEAD + "".join(rows) + _FOOT
