@@ -117,6 +117,12 @@ class FashionMNIST(_IDX):
     folder: ClassVar[str] = "FashionMNIST/raw"
     origin: ClassVar[str] = "zalandoresearch/fashion-mnist (also in the Debian package dataset-fashion-mnist)"
     factor: ClassVar[str] = "kind"
+    md5: ClassVar[dict[str, str]] = {
+        "train-images-idx3-ubyte": "f4a8712d7a061bf5bd6d2ca38dc4d50a",
+        "train-labels-idx1-ubyte": "9018921c3c673c538a1fc5bad174d6f9",
+        "t10k-images-idx3-ubyte": "8181f5470baa50b63fa0f6fddb340f0a",
+        "t10k-labels-idx1-ubyte": "15d484375f8d13e6eb1aabb0c3f46965",
+    }
 
 
 for _set in (MNIST, FashionMNIST):

@@ -599,6 +599,7 @@ _MPI3D = {
     "real": ("mpi3d_real.npz", "0f33f609918fb5c97996692f91129802"),
     "complex": ("real3d_complicated_shapes_ordered.npz", None),
 }
+_MPI3D_SIZES = {"toy": (6, 6, 2, 3, 3, 40, 40), "complex": (4, 4, 2, 3, 3, 40, 40)}
 _MPI3D_CHANNELS = {
     "toy": ((0.2243732557, 0.2214187735, 0.2262545785), (0.0690013612, 0.0634338707, 0.0760751976)),
     "realistic": ((0.1798694580, 0.2047467861, 0.1814815424), (0.0874647649, 0.0933099533, 0.0924223280)),
@@ -642,7 +643,6 @@ class MPI3D(Stored):
             raise UnweaveError(
                 f"{path} is not MPI3D: it has no array 'images' (it has: {', '.join(file.keys)})"
             )
-        many = 4 if variant == "complex" else 6
         names = (
             "object_color",
             "object_shape",
@@ -651,7 +651,9 @@ class MPI3D(Stored):
             "background_color",
             "horizontal_axis",
         )
-        space = FactorSpace((*names, "vertical_axis"), (many, many, 2, 3, 3, 40, 40))
+        space = FactorSpace(
+            (*names, "vertical_axis"), _MPI3D_SIZES["complex" if variant == "complex" else "toy"]
+        )
         shape = file.shape("images")
         if shape[-3:] != (64, 64, 3) or math.prod(shape[:-3]) != space.count:
             raise UnweaveError(

@@ -1,5 +1,6 @@
 """The room of 3D Shapes by ray casting: a floor, three walls, sky, one object and its shadow (DATA.md)."""
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -68,6 +69,33 @@ def view(shape: int, scale: float, azimuth: float, samples: int) -> View:
         >>> seen[0, 32].item(), seen[40, 32].item(), seen[63, 0].item()
         (-1, 2, 0)
     """
+    start, ray, distance, (x, y), surface, shade = _empty_room(azimuth, samples)
+    surface, shade = surface.copy(), shade.copy()
+    on_floor = surface == FLOOR
+    # The object's shadow is never further than this from the middle.
+    near = np.flatnonzero(on_floor & (np.hypot(x, y) * _HALF_SIDE < 2.0))
+    floor = np.stack([x[near], y[near], np.full(len(near), 1e-6)], axis=1) * [_HALF_SIDE, _HALF_SIDE, 1.0]
+    shaded = np.isfinite(_meet(shape, scale, floor, np.broadcast_to(_LIGHT, floor.shape))[0])
+    shade[near[shaded]] = _SHADOW
+
+    gloss = np.zeros_like(shade)
+    across = np.abs(start[0] * ray[:, 1] - start[1] * ray[:, 0]) / np.hypot(ray[:, 0], ray[:, 1])
+    near = np.flatnonzero(across < 0.6 * scale)
+    reached, normal = _meet(shape, scale, np.broadcast_to(start, (len(near), 3)), ray[near])
+    hit = reached < distance[near]
+    near, (a, b, c) = near[hit], normal[hit].T
+    terms = (np.ones_like(a), a, b, c, a * b, b * c, a * c, a * a, c * c)
+    surface[near] = OBJECT
+    shade[near] = _polynomial(_OBJECT, *terms)
+    gloss[near] = np.clip(_polynomial(_GLOSS, *terms), 0, 1)
+    return View(surface, np.clip(shade, 0, 2), gloss)
+
+
+@functools.lru_cache(maxsize=15)
+def _empty_room(
+    azimuth: float, samples: int
+) -> tuple[Array, Array, Array, tuple[Array, Array], NDArray[np.int64], Array]:
+    """Of the room without its object: the camera, rays, their lengths, places (x, y), surfaces and brightness."""
     start, ray = _rays(azimuth, samples)
     with np.errstate(divide="ignore"):
         to_side = (np.sign(ray[:, 0]) * _HALF_SIDE - start[0]) / ray[:, 0]
@@ -88,24 +116,7 @@ def view(shape: int, scale: float, azimuth: float, samples: int) -> View:
     on_floor = surface == FLOOR
     shade = np.where(on_floor, _polynomial(_FLOOR, one, x, y, x * x, x * y, y * y), shade)
     surface[~on_floor & (z * _HALF_SIDE > _WALL_HEIGHT)] = -1
-
-    # The object's shadow is never further than this from the middle.
-    near = np.flatnonzero(on_floor & (np.hypot(x, y) * _HALF_SIDE < 2.0))
-    floor = np.stack([x[near], y[near], np.full(len(near), 1e-6)], axis=1) * [_HALF_SIDE, _HALF_SIDE, 1.0]
-    shaded = np.isfinite(_meet(shape, scale, floor, np.broadcast_to(_LIGHT, floor.shape))[0])
-    shade[near[shaded]] = _SHADOW
-
-    gloss = np.zeros_like(shade)
-    across = np.abs(start[0] * ray[:, 1] - start[1] * ray[:, 0]) / np.hypot(ray[:, 0], ray[:, 1])
-    near = np.flatnonzero(across < 0.6 * scale)
-    reached, normal = _meet(shape, scale, np.broadcast_to(start, (len(near), 3)), ray[near])
-    hit = reached < distance[near]
-    near, (a, b, c) = near[hit], normal[hit].T
-    terms = (np.ones_like(a), a, b, c, a * b, b * c, a * c, a * a, c * c)
-    surface[near] = OBJECT
-    shade[near] = _polynomial(_OBJECT, *terms)
-    gloss[near] = np.clip(_polynomial(_GLOSS, *terms), 0, 1)
-    return View(surface, np.clip(shade, 0, 2), gloss)
+    return start, ray, distance, (x, y), surface, shade
 
 
 def _polynomial(weights: Array, *terms: Array) -> Array:

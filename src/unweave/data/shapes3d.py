@@ -169,22 +169,26 @@ def _render() -> NDArray[np.uint8]:
         scale, shape, orientation = np.unravel_index(geometry, (8, 4, 15))
         seen = view(int(shape), 0.75 + 0.5 * scale / 7, -30 + 60 * orientation / 14, _SAMPLES)
         for part in (FLOOR, WALL, OBJECT):
-            met = seen.surface == part
-            share = _pixels(met)
-            light = np.stack(
-                [_pixels(met * np.minimum(seen.shade * v + seen.gloss * (1 - v), 1)) for v in levels], axis=1
-            )
-            shown = light[:, level].transpose(1, 0, 2)
-            if part == WALL:
-                sky = _pixels(seen.surface < 0)
-                shown = shown + sky[:, None] * SKY
-                share = share + sky
-            alone = (share > 1 - 1e-9)[:, None]
-            tables[part, geometry] = np.where(alone, np.rint(255 * shown), np.floor(255 * shown + 1e-6))
+            met = np.flatnonzero(seen.surface == part)
+            shade, gloss, pixel = seen.shade[met], seen.gloss[met], _PIXEL_OF_RAY[met]
+            light = [
+                np.bincount(pixel, np.minimum(shade * v + gloss * (1 - v), 1), SIZE * SIZE) for v in levels
+            ]
+            shown = _rounded(np.stack(light, axis=1), np.bincount(pixel, minlength=SIZE * SIZE))
+            tables[part, geometry] = shown[:, level].transpose(1, 0, 2)
+        rays = np.bincount(_PIXEL_OF_RAY[seen.surface < 0], minlength=SIZE * SIZE)
+        tables[WALL, geometry] += _rounded(rays[:, None] * SKY, rays)
     return tables.reshape(3, _GEOMETRIES * 10, SIZE * SIZE * 3)
 
 
-def _pixels(rays: Array) -> Array:
-    """Means (4096,) over the rays of each pixel."""
-    fine = np.asarray(rays, np.float64).reshape(SIZE, _SAMPLES, SIZE, _SAMPLES)
-    return np.asarray(fine.mean(axis=(1, 3)).ravel())
+# The pixel that each ray of a view belongs to.
+_PIXEL_OF_RAY = (
+    np.arange(SIZE * SIZE).reshape(SIZE, SIZE).repeat(_SAMPLES, axis=0).repeat(_SAMPLES, axis=1).ravel()
+)
+
+
+def _rounded(light: Array, rays: NDArray[np.int64]) -> NDArray[np.uint8]:
+    """Sums of light (4096, c) over rays, of which each pixel has `rays`, as bytes; rounded down if others share it."""
+    shown = 255 * light / _SAMPLES**2
+    alone = (rays == _SAMPLES**2)[:, None]
+    return np.where(alone, np.rint(shown), np.floor(shown + 1e-6)).astype(np.uint8)
