@@ -57,8 +57,8 @@ def rotations(
     """Turn encoder and decoder of a VAE against each other and see whether ``L_beta`` changes (DEC theorem 2).
 
     The turned networks encode ``x`` as ``N(R mean, R S R^T)``, a Gaussian with full covariance, and decode ``R^T z``.
-    Both sides are computed from the same noise, so that the reconstructions agree to rounding and what is left is the KL:
-    in closed form for Gaussian priors, otherwise the mean of ``log q - log p`` over the samples.
+    Both sides are computed from the same noise, so that the reconstructions agree to rounding and what is left is the
+    KL: in closed form for Gaussian priors, otherwise the mean of ``log q - log p`` over the samples.
 
     The networks are linear-tanh networks with random weights, whose encoder has been scaled to give means of unit
     variance and deviations around 0.3: an encoder that says something about its images. (Where ``q`` is ``N(0, I)`` for
