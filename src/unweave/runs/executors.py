@@ -42,7 +42,7 @@ Stop = Callable[[], bool]
 class Executor(Protocol):
     """Works off the runs in some folders, in whatever order, and tells what happens."""
 
-    def execute(self, folders: Sequence[Path], tell: Tell, stop: Stop) -> None:
+    def execute(self, folders: Sequence[Path], tell: Tell, stop: Stop, metrics: Sequence[str] = ()) -> None:
         """Returns when every run has ended, or soon after ``stop`` says so (the runs then are interrupted)."""
 
 
@@ -78,10 +78,14 @@ class Local:
         self.pinned = pinned and bool(self.cores)
 
     def execute(
-        self, folders: Sequence[Path], tell: Tell = lambda _: None, stop: Stop = lambda: False
+        self,
+        folders: Sequence[Path],
+        tell: Tell = lambda _: None,
+        stop: Stop = lambda: False,
+        metrics: Sequence[str] = (),
     ) -> None:
         """Work off the runs; see :class:`Executor`."""
-        pool = _Pool(self, folders, tell)
+        pool = _Pool(self, folders, tell, metrics)
         beat = time.monotonic()
         try:
             while pool.busy and not stop():
@@ -97,8 +101,9 @@ class Local:
 class _Pool:
     """The worker processes of one call, the runs that wait and the runs that are lost too often."""
 
-    def __init__(self, settings: Local, folders: Sequence[Path], tell: Tell) -> None:
+    def __init__(self, settings: Local, folders: Sequence[Path], tell: Tell, metrics: Sequence[str]) -> None:
         self.settings = settings
+        self.metrics = metrics
         self.tell = tell
         self.queue = collections.deque(folders)
         self.later: list[tuple[float, Path]] = []  # at work in another process: asked again after a while
@@ -118,7 +123,7 @@ class _Pool:
         for worker in self.workers.values():
             if self.queue and worker.ready and worker.folder is None:
                 folder = self.queue.popleft()
-                worker.ask(folder)
+                worker.ask(folder, self.metrics)
                 self.tell(Event("started", folder))
 
     def listen(self) -> None:
@@ -155,7 +160,7 @@ class _Pool:
             return
         self.lost[worker.folder] += 1
         times = self.lost[worker.folder]
-        if times < self.settings.attempts or is_done(worker.folder):
+        if times < self.settings.attempts or is_done(worker.folder, self.metrics):
             self._again(worker.folder)
         else:
             often = f"{times} times" if times > 1 else "once"
@@ -210,11 +215,11 @@ class _Worker:
     ready: bool = False
     received: bytearray = field(default_factory=bytearray)
 
-    def ask(self, folder: Path) -> None:
+    def ask(self, folder: Path, metrics: Sequence[str]) -> None:
         assert self.process.stdin is not None
         self.folder = folder
         with contextlib.suppress(BrokenPipeError):  # it died this moment; its closed output tells
-            self.process.stdin.write(json.dumps(str(folder)).encode() + b"\n")
+            self.process.stdin.write(json.dumps([str(folder), list(metrics)]).encode() + b"\n")
             self.process.stdin.flush()
 
     def answers(self) -> list[Any]:
@@ -268,7 +273,11 @@ class OnRay:
         self.checkpoint_seconds = checkpoint_seconds
 
     def execute(
-        self, folders: Sequence[Path], tell: Tell = lambda _: None, stop: Stop = lambda: False
+        self,
+        folders: Sequence[Path],
+        tell: Tell = lambda _: None,
+        stop: Stop = lambda: False,
+        metrics: Sequence[str] = (),
     ) -> None:
         """Work off the runs; see :class:`Executor`."""
         ray = _ray()
@@ -276,7 +285,7 @@ class OnRay:
         if begun:
             self._connect(ray)
         try:
-            self._execute(ray, [folder.resolve() for folder in folders], list(folders), tell, stop)
+            self._execute(ray, folders, tell, stop, metrics)
         finally:
             if begun:
                 ray.shutdown()
@@ -302,7 +311,7 @@ class OnRay:
             ) from error
 
     def _execute(
-        self, ray: Any, folders: Sequence[Path], named: Sequence[Path], tell: Tell, stop: Stop
+        self, ray: Any, folders: Sequence[Path], tell: Tell, stop: Stop, metrics: Sequence[str]
     ) -> None:
         counts = {name: amount for name, amount in self.resources.items() if name not in ("CPU", "GPU")}
         task = ray.remote(_on_ray).options(
@@ -314,8 +323,8 @@ class OnRay:
         )
         device = "cuda" if self.resources.get("GPU") else "cpu"
         pending = {
-            task.remote(str(folder), device, self.checkpoint_seconds): name
-            for folder, name in zip(folders, named, strict=True)
+            task.remote(str(folder.resolve()), device, self.checkpoint_seconds, list(metrics)): folder
+            for folder in folders
         }
         begun: set[Path] = set()
         while pending:
@@ -339,7 +348,7 @@ class OnRay:
             tell(Event("beat"))
 
 
-def _on_ray(folder: str, device: str, checkpoint_seconds: float) -> Ended:
+def _on_ray(folder: str, device: str, checkpoint_seconds: float, metrics: list[str]) -> Ended:
     """A run on a node of the cluster; waits for a predecessor that has lost its node but not yet noticed."""
     from unweave.runs.work import work
 
@@ -349,6 +358,7 @@ def _on_ray(folder: str, device: str, checkpoint_seconds: float) -> Ended:
             Path(folder),
             device=device,
             checkpoint_seconds=checkpoint_seconds,
+            metrics=metrics,
             stop=lambda: os.getppid() != asker,
         )
         if ended != "busy":

@@ -11,7 +11,7 @@ from typing import Any
 from unweave.errors import UnweaveError, unknown
 from unweave.runs.config import Config, merge, read_file
 
-_KEYS = ("name", "title", "base", "grid", "variants", "seeds", "search", "target")
+_KEYS = ("name", "title", "base", "grid", "variants", "seeds", "search", "target", "metrics")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +40,7 @@ class Study:
         base: the config as given, before any variant (for the search).
         seeds: as given (for the search).
         target: the score that the search optimises and that the report puts first.
+        metrics: what the runs are scored by beyond the usual; ``all`` for every standard metric.
 
     Example:
         >>> study = Study.of({
@@ -58,6 +59,7 @@ class Study:
     base: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     seeds: tuple[int, ...] = (0,)
     target: str = ""
+    metrics: tuple[str, ...] = ()
 
     @property
     def variants(self) -> dict[str, list[Planned]]:
@@ -97,7 +99,8 @@ class Study:
                 runs.append(Planned(told or "base", shown, config))
         title = str(mapping.get("title", ""))
         target = str(mapping.get("target", ""))
-        found = cls(str(mapping.get("name", name)), _once(runs), title, search, base, seeds, target)
+        metrics = metrics_of(mapping.get("metrics") or ())
+        found = cls(str(mapping.get("name", name)), _once(runs), title, search, base, seeds, target, metrics)
         if "/" in found.name or not found.name:
             raise UnweaveError(f"name: a study's name is also its folder's, got {found.name!r}")
         return found
@@ -201,6 +204,23 @@ def seeds_of(given: Any) -> tuple[int, ...]:
             f"seeds must be a number of at least 1 or a list of different numbers, got {given!r}"
         )
     return tuple(several)
+
+
+def metrics_of(given: Any) -> tuple[str, ...]:
+    """Metrics by name, as a list or with commas between them; ``all`` stays that word.
+
+    Example:
+        >>> metrics_of("MIG,dci"), metrics_of(["all"])
+        (('mig', 'dci'), ('all',))
+    """
+    from unweave.metrics import choose_metrics
+    from unweave.runs.evaluation import OF_MODELS
+
+    names = given.split(",") if isinstance(given, str) else [str(name) for name in given]
+    chosen = [name.strip() for name in names if name.strip()]
+    if any(name.lower() == "all" for name in chosen):
+        return ("all",)
+    return tuple(choose_metrics(chosen, more=OF_MODELS)) if chosen else ()
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:

@@ -32,11 +32,12 @@ class Member:
     variant: str
     settings: Mapping[str, Any]
     run: Run
+    metrics: tuple[str, ...] = ()
 
     @property
     def done(self) -> bool:
         """Nothing is left to do: finished and scored, or diverged."""
-        return is_done(self.run.folder)
+        return is_done(self.run.folder, self.metrics)
 
 
 class Sweep:
@@ -67,7 +68,10 @@ class Sweep:
         self.title: str = kept.get("title") or kept["name"]
         self.target: str = kept.get("target") or ""
         self.command: str = kept.get("command") or f"unweave sweep {self.name}.yaml"
-        self.members = [Member(variant, settings, Run(place)) for variant, settings, place in entries]
+        self.metrics: tuple[str, ...] = tuple(kept.get("metrics", ()))
+        self.members = [
+            Member(variant, settings, Run(place), self.metrics) for variant, settings, place in entries
+        ]
 
     @classmethod
     def create(
@@ -89,6 +93,7 @@ class Sweep:
                 "name": study.name,
                 "title": study.title,
                 "target": study.target,
+                "metrics": list(study.metrics),
                 "command": command,
                 "runs": [_entry(planned) for planned in study.runs],
                 **(extra or {}),
@@ -124,7 +129,7 @@ class Sweep:
         """Do what is left to do."""
         left = [member.run.folder for member in self.todo]
         if left:
-            executor.execute(left, tell, stop)
+            executor.execute(left, tell, stop, self.metrics)
 
 
 @dataclass(frozen=True)

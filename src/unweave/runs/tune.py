@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from unweave import atomic
-from unweave.errors import UnweaveError
-from unweave.metrics import Score
+from unweave.errors import UnweaveError, unknown
+from unweave.metrics import METRICS, Score
 from unweave.metrics.udr import udr
 from unweave.runs.config import Config, merge
+from unweave.runs.evaluation import OF_MODELS
 from unweave.runs.executors import Executor
 from unweave.runs.run import Run
 from unweave.runs.study import Planned, Study, nested
@@ -78,6 +79,7 @@ class Search:
         self.space = {key: _distribution(self.optuna, key, value) for key, value in study.search.items()}
         if self.target == "udr" and len(study.seeds) < 2:
             raise UnweaveError("udr compares seeds: give the study seeds: 2 or more")
+        self.metrics = tuple(dict.fromkeys([*study.metrics, *_metrics_for(self.target)]))
         self.settings: list[dict[str, Any]] = self._kept()
 
     @property
@@ -147,6 +149,7 @@ class Search:
             self.study,
             runs=tuple(run for run in runs if unique[run.config.identity] is run),
             target=self.target,
+            metrics=self.metrics,
         )
         return Sweep.create(study, self.folder, self.command, {"search": dict(self.study.search)})
 
@@ -187,6 +190,20 @@ class Search:
                 f"{self.folder} holds trials of another search; choose another folder with --out"
             )
         return trials
+
+
+def _metrics_for(target: str) -> list[str]:
+    """The metric that a target comes from, if it is not among the scores that every run gets."""
+    always = ("elbo", "nll", "kl", "latents_used", "udr", "mig", "factor_vae_score", "geometry")
+    if target in always:
+        return []
+    for name, metric in METRICS.items():
+        if target in metric.labels:
+            return [name]
+    if target in OF_MODELS:
+        return [target]
+    labels = [label for metric in METRICS.values() for label in metric.labels]
+    raise unknown("target", target, {*always, *labels, *OF_MODELS})
 
 
 def udr_of(runs: Sequence[Run]) -> Score:

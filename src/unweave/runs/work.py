@@ -1,7 +1,7 @@
 """The whole work of one run, as an executor's process does it: train, score, say how it ended.
 
 Also the program of such a process: ``python -m unweave.runs.work`` reads the folders of runs from its standard input,
-one a line, and answers each with a line on its standard output.
+one a line with the metrics to score it by, and answers each with a line on its standard output.
 """
 
 import contextlib
@@ -11,20 +11,21 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Literal
+from typing import IO, Any, Literal
 
 from unweave import atomic
 from unweave.errors import UnweaveError
 
 Ended = Literal["finished", "diverged", "failed", "interrupted", "busy"]
 LOG = "log.txt"
+SCORED = "scored.json"
 
 
-def is_done(folder: Path) -> bool:
-    """Whether nothing is left to do in the folder of a run: trained and scored, or diverged.
+def is_done(folder: Path, metrics: Sequence[str] = ()) -> bool:
+    """Whether nothing is left to do in the folder of a run: trained and scored (by ``metrics`` too), or diverged.
 
     Example:
         >>> import tempfile
@@ -32,7 +33,8 @@ def is_done(folder: Path) -> bool:
         False
     """
     if (folder / "model.safetensors").exists():
-        return (folder / "scores.json").exists()
+        scored = _read(folder / SCORED).get("metrics", [])
+        return _is_scored(folder) and set(metrics) <= set(scored)
     return _status(folder) == "diverged"
 
 
@@ -43,6 +45,7 @@ def work(
     device: str = "cpu",
     threads: int = 1,
     checkpoint_seconds: float = 30.0,
+    metrics: Sequence[str] = (),
 ) -> Ended:
     """Train and score the run in ``folder``, from where it stands; a mistake or a crash of its code is its own.
 
@@ -62,7 +65,7 @@ def work(
     with held(folder) as ours:
         if not ours:
             return "busy"
-        if is_done(folder):  # another process may have done it while this one was asked to
+        if is_done(folder, metrics):  # another process may have done it while this one was asked to
             return "diverged" if _status(folder) == "diverged" else "finished"
         started = time.monotonic()
         with (folder / LOG).open("a", buffering=1) as log:
@@ -74,7 +77,11 @@ def work(
                 )
                 if outcome.status == "finished":
                     trained = time.monotonic()
-                    evaluate(run, device=device)
+                    if not _is_scored(folder):
+                        evaluate(run, device=device)
+                    if metrics:
+                        evaluate(run, metrics=metrics, device=device)
+                        atomic.write_json(folder / SCORED, {"metrics": list(metrics)})
                     scoring = time.monotonic() - trained
                     _note(
                         log,
@@ -106,7 +113,7 @@ def fail(folder: Path, reason: str, log: IO[str] | None = None) -> None:
                 _note(file, f"failed: {reason}")
         else:
             _note(log, f"failed: {reason}")
-        before = _read(folder)
+        before = _read(folder / "status.json")
         value = {**before, "status": "failed", "reason": " ".join(reason.split())[:500]}
         atomic.write_json(folder / "status.json", value)
     except (OSError, UnweaveError) as error:  # the disk may be what failed
@@ -151,12 +158,14 @@ def serve(requests: IO[str], answers: IO[str], checkpoint_seconds: float) -> Non
     with StopOnSignal() as stop:
         _answer(answers, "ready")
         for line in requests:
-            folder = Path(json.loads(line))
+            place, metrics = json.loads(line)
+            folder = Path(place)
             with _said_in(folder / LOG):
                 ended = work(
                     folder,
                     stop=lambda: stop() or os.getppid() != asker,
                     checkpoint_seconds=checkpoint_seconds,
+                    metrics=metrics,
                 )
             _answer(answers, ended)
             if stop():
@@ -186,16 +195,22 @@ def _note(log: IO[str], text: str) -> None:
     log.write(f"{datetime.now(UTC).isoformat(timespec='seconds')} {text}\n")
 
 
-def _read(folder: Path) -> dict[str, object]:
+def _read(path: Path) -> dict[str, Any]:
     try:
-        content: dict[str, object] = json.loads((folder / "status.json").read_text())
+        content: dict[str, Any] = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
     return content
 
 
+def _is_scored(folder: Path) -> bool:
+    """Whether there are scores of the final weights; those of an earlier state do not count."""
+    scores, weights = folder / "scores.json", folder / "model.safetensors"
+    return scores.exists() and scores.stat().st_mtime_ns >= weights.stat().st_mtime_ns
+
+
 def _status(folder: Path) -> str:
-    return str(_read(folder).get("status", "new"))
+    return str(_read(folder / "status.json").get("status", "new"))
 
 
 def _main() -> None:

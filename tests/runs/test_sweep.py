@@ -1,0 +1,257 @@
+import dataclasses
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from unweave.runs import Run, Study
+from unweave.runs.executors import Event, Local
+from unweave.runs.study import load
+from unweave.runs.sweep import Sweep, describe, duration, estimate
+from unweave.runs.work import is_done, work
+
+
+def study_file(folder: Path, *, steps: int = 40, seeds: int = 2) -> Path:
+    """A study of four kinds of tiny runs on sixty tiny images."""
+    rng = np.random.default_rng(0)
+    np.savez(folder / "own.npz", images=rng.random((60, 32, 32)), factors=rng.integers(0, 3, (60, 2)))
+    file = folder / "tiny.yaml"
+    file.write_text(
+        f"""
+base:
+  data: {folder / "own.npz"}
+  latents: 2
+  batch_size: 4
+  steps: {steps}
+  learning_rate: 1e-3
+  encoder: {{channels: [4, 4], hidden: [8]}}
+  decoder: {{channels: [4, 4], hidden: [8]}}
+grid:
+  objective.beta: [1, 4]
+seeds: {seeds}
+"""
+    )
+    return file
+
+
+def assert_same_results(one: Sweep, two: Sweep) -> None:
+    assert [m.run.config for m in one.members] == [m.run.config for m in two.members]
+    for ours, theirs in zip(one.members, two.members, strict=True):
+        assert ours.run.scores == theirs.run.scores
+        assert "elbo" in ours.run.scores
+        a, b = (load_file(member.run.folder / "model.safetensors") for member in (ours, theirs))
+        assert all(torch.equal(a[name], b[name]) for name in a)
+
+
+def finishes(sweep: Sweep) -> Counter[str]:
+    """How often each run says that it finished."""
+    logs = {m.run.folder.name: (m.run.folder / "log.txt").read_text() for m in sweep.members}
+    return Counter({name: text.count(" finished: ") for name, text in logs.items()})
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Sweep]:
+    folder = tmp_path_factory.mktemp("study")
+    file = study_file(folder)
+    sweep = Sweep.create(load(str(file)), folder / "undisturbed")
+    told: list[Event] = []
+    sweep.execute(Local(workers=2), told.append)
+    assert Counter(event.kind for event in told if event.kind != "beat") == {"started": 4, "ended": 4}
+    assert sweep.statuses == {"finished": 4}
+    return file, sweep
+
+
+def test_a_sweep_does_its_runs_once_and_never_again(undisturbed: tuple[Path, Sweep]) -> None:
+    _, sweep = undisturbed
+    assert set(finishes(sweep).values()) == {1}
+    sweep.execute(Local(workers=2), lambda _: pytest.fail("nothing is left to do"))
+    assert describe(sweep) == "4 runs (2 variants x 2 seeds): 4 finished"
+    assert estimate(sweep, 2).seconds == 0
+
+
+def test_a_run_alone_gives_the_scores_of_the_sweep(undisturbed: tuple[Path, Sweep], tmp_path: Path) -> None:
+    _, sweep = undisturbed
+    member = sweep.members[-1]
+    alone = Run.create(member.run.config, tmp_path / "alone")
+    assert work(alone.folder) == "finished"
+    assert alone.scores == member.run.scores
+
+
+def test_seeds_and_metrics_that_are_added_later_repeat_nothing(
+    undisturbed: tuple[Path, Sweep], tmp_path: Path
+) -> None:
+    file, whole = undisturbed
+    study = load(str(file))
+    shutil.copytree(whole.folder, tmp_path / "out")
+    for member in whole.members:
+        if member.run.config.seed == 1:
+            shutil.rmtree(tmp_path / "out" / member.run.folder.name)
+    assert not Sweep.create(study.with_seeds(1), tmp_path / "out").todo
+    asked = dataclasses.replace(study, metrics=("modularity",))
+    more = Sweep.create(asked, tmp_path / "out")
+    assert [m.run.config.seed for m in more.todo] == [0, 0, 1, 1], "all lack the metric"
+    assert "finished runs" in estimate(Sweep.create(study, tmp_path / "out"), 2).source
+    more = Sweep.create(asked, tmp_path / "out")
+    weights = {
+        m.run.folder: (m.run.folder / "model.safetensors").stat().st_mtime_ns for m in more.members[::2]
+    }
+    more.execute(Local(workers=1))
+    assert not more.todo
+    for old, new in zip(whole.members, more.members, strict=True):
+        assert {**old.run.scores, "modularity": new.run.scores["modularity"]} == new.run.scores
+    assert all((f / "model.safetensors").stat().st_mtime_ns == t for f, t in weights.items()), (
+        "not trained again"
+    )
+
+
+KILLED = """
+import os, signal, sys, threading
+from pathlib import Path
+from unweave import cli
+
+# Kills the whole sweep with SIGKILL once the runs in argv[2] have logged argv[3] steps in all.
+def logged():
+    return sum(path.read_bytes().count(b"\\n") for path in Path(sys.argv[2]).glob("*/history.jsonl"))
+
+def watch():
+    while logged() < int(sys.argv[3]):
+        pass
+    os.kill(os.getpid(), signal.SIGKILL)
+
+threading.Thread(target=watch, daemon=True).start()
+cli.main(["sweep", sys.argv[1], "--out", sys.argv[2], "--workers", "2", "--no-report", "--quiet"])
+"""
+
+
+@pytest.mark.slow
+def test_kill_9_of_the_sweep_at_random_moments_changes_nothing(
+    undisturbed: tuple[Path, Sweep], tmp_path: Path
+) -> None:
+    file, whole = undisturbed
+    chance = random.Random(7)
+    for moment in sorted(chance.randint(1, 150) for _ in range(3)):  # of 160 steps in all
+        ended = subprocess.run(
+            [sys.executable, "-c", KILLED, str(file), str(tmp_path / "out"), str(moment)], check=False
+        )
+        assert ended.returncode == -9
+    command = [sys.executable, "-m", "unweave", "sweep", str(file), "--out", str(tmp_path / "out"), "--quiet"]
+    assert subprocess.run([*command, "--no-report"], check=False).returncode == 0
+    killed = Sweep(tmp_path / "out")
+    assert killed.statuses == {"finished": 4}
+    assert set(finishes(killed).values()) == {1}
+    assert_same_results(killed, whole)
+
+
+def worker_of(folder: Path) -> int | None:
+    """The process that has begun the run last, by its log."""
+    begun = [line.split()[2] for line in _log(folder).splitlines() if " begins " in line]
+    return int(begun[-1]) if begun else None
+
+
+def _log(folder: Path) -> str:
+    path = folder / "log.txt"
+    return path.read_text() if path.exists() else ""
+
+
+def test_kill_9_of_workers_changes_nothing(undisturbed: tuple[Path, Sweep], tmp_path: Path) -> None:
+    file, whole = undisturbed
+    sweep = Sweep.create(load(str(file)), tmp_path)
+    chosen = [sweep.members[0].run.folder, sweep.members[3].run.folder]
+    told: list[Event] = []
+    killed: list[Path] = []
+
+    def tell(event: Event) -> None:
+        told.append(event)
+
+    def stop() -> bool:  # asked all the time: kills the worker of each chosen run once it has begun
+        for folder in chosen:
+            process = worker_of(folder)
+            if folder not in killed and process is not None and not is_done(folder):
+                killed.append(folder)
+                os.kill(process, signal.SIGKILL)
+        return False
+
+    sweep.execute(Local(workers=2), tell, stop)
+    assert sorted(killed) == sorted(chosen)
+    assert sorted(e.folder for e in told if e.kind == "lost" and e.folder) == sorted(chosen)
+    assert Counter(e.folder for e in told if e.kind == "ended") == Counter(
+        m.run.folder for m in sweep.members
+    )
+    assert set(finishes(sweep).values()) == {1}
+    assert_same_results(sweep, whole)
+
+
+def test_a_run_that_always_costs_its_process_is_given_up(tmp_path: Path) -> None:
+    sweep = Sweep.create(load(str(study_file(tmp_path, steps=100_000, seeds=1))), tmp_path / "out")
+    bad, other = (member.run.folder for member in sweep.members)
+
+    def stop() -> bool:
+        for folder in (bad, other):
+            process = worker_of(folder)
+            if process is not None and _log(folder).count(" begins ") > seen.get(folder, 0):
+                seen[folder] = _log(folder).count(" begins ")
+                os.kill(process, signal.SIGKILL)
+        return False
+
+    seen: dict[Path, int] = {}
+    sweep.execute(Local(workers=2, attempts=2), stop=stop)
+    assert seen == {bad: 2, other: 2}
+    assert sweep.statuses == {"failed": 2}
+    assert Run(bad).reason == "its process died 2 times, at last with signal 9"
+
+
+def test_failed_and_diverged_runs_are_told_apart_and_the_others_finish(tmp_path: Path) -> None:
+    file = study_file(tmp_path, steps=4, seeds=1)
+    study = load(str(file))
+    broken, fine = study.runs
+    mapping = fine.config.to_mapping()
+    variants = {
+        "fine": mapping,
+        "wild": {**mapping, "learning_rate": 1e30},
+        "broken": broken.config.to_mapping(),
+    }
+    sweep = Sweep.create(Study.from_configs(variants, name="three"), tmp_path / "out")
+    (sweep.members[2].run.folder / "config.yaml").write_text("data: nonsense\n")
+    sweep.members[2].run.folder.joinpath("history.jsonl").unlink(missing_ok=True)
+    sweep.execute(Local(workers=1))
+    statuses = [json.loads((m.run.folder / "status.json").read_text())["status"] for m in sweep.members]
+    assert statuses == ["finished", "diverged", "failed"]
+    assert "unknown data 'nonsense'" in _log(sweep.members[2].run.folder)
+    assert "Traceback" in _log(sweep.members[2].run.folder)
+    assert [member.done for member in sweep.members] == [True, True, False]
+
+
+def test_a_stop_saves_what_is_under_way(tmp_path: Path) -> None:
+    sweep = Sweep.create(load(str(study_file(tmp_path, steps=100_000, seeds=1))), tmp_path / "out")
+
+    def stop() -> bool:
+        return all(member.run.history for member in sweep.members)
+
+    sweep.execute(Local(workers=2), stop=stop)
+    assert sweep.statuses == {"interrupted": 2}
+    for member in sweep.members:
+        assert member.run.reason == "stopped by the user"
+        assert member.run.model_and_step()[1] > 0
+
+
+def test_a_run_in_other_hands_is_busy(tmp_path: Path) -> None:
+    from unweave.runs.work import held
+
+    sweep = Sweep.create(load(str(study_file(tmp_path, seeds=1))), tmp_path / "out")
+    with held(sweep.members[0].run.folder) as ours:
+        assert ours
+        assert work(sweep.members[0].run.folder) == "busy"
+
+
+def test_times_in_words() -> None:
+    assert [duration(s) for s in (5, 300, 7200, 10 * 86400)] == ["5 s", "5 min", "2.0 h", "10.0 days"]
