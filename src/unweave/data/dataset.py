@@ -18,8 +18,8 @@ from unweave.errors import UnweaveError
 if TYPE_CHECKING:
     from unweave.data.files import RealFile
 
-_TRIES = 300
-"""Rounds of proposals before a search for pairs gives up."""
+_TRIES, _PROPOSALS = 40, 100_000
+"""Rounds of proposals before a search for pairs gives up, and proposals in a round at most."""
 
 _MEASURED = 20_000
 """Images from which channel constants are computed where they are not published."""
@@ -238,9 +238,12 @@ class Dataset(ABC):
     ) -> tuple[Array, ...]:
         """`n` of the proposed tuples of points, each taken with the product of its points' acceptances."""
         kept: list[tuple[Array, ...]] = []
-        have = 0
+        have = tried = 0
         for _ in range(_TRIES):
-            proposed = propose(max(2 * (n - have), 16) if kept else n)
+            likely = max(have, 0.5) / max(tried, 1)
+            wanted = n if not tried else int(min(1.2 * (n - have) / likely + 16, _PROPOSALS))
+            proposed = propose(wanted)
+            tried += wanted
             taken = np.ones(len(proposed[0]), np.bool_)
             for points in proposed:
                 chance = self.acceptance(points)
