@@ -27,12 +27,12 @@ ALLOWED = {
 ALLOWED["objectives"] = ALLOWED["vae"] | {"vae"}
 ALLOWED["standardise"] = ALLOWED["vae"] | {"vae"}
 ALLOWED["gan"] = ALLOWED["objectives"] | {"objectives"}
-ALLOWED["theory"] = ALLOWED["objectives"] | {"objectives", "data"}
+ALLOWED["theory"] = ALLOWED["objectives"] | {"objectives", "data", "plots", "metrics"}
 ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "standardise"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs"}
-ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "theory"}
-ALLOWED["cli"] = ALLOWED["reports"] | {"reports"}
+ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots"}
+ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory"}
 ALLOWED["__main__"] = {"cli"}
 
 

@@ -614,6 +614,56 @@ def data_distances(
         say(quiet, f"picture: {picture}")
 
 
+@cli.group(cls=Commands)
+def prior() -> None:
+    """Look at the priors."""
+
+
+@prior.command("list")
+def prior_list() -> None:
+    """What priors there are."""
+    from unweave.priors import PRIORS
+
+    show_table([[name, inspect.getdoc(part).splitlines()[0]] for name, part in PRIORS.items()])  # type: ignore[union-attr]
+
+
+@prior.command("show")
+@click.argument("name")
+@click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option("--out", "folder", default=Path(), show_default=True, type=click.Path(path_type=Path))
+def prior_show(name: str, words: tuple[str, ...], folder: Path) -> None:
+    """Draw a prior and print its moments: `unweave prior show ISA prior.subspaces=[2,2] latents=4`."""
+    from unweave.choices import build
+    from unweave.priors import PRIORS
+    from unweave.runs.config import Config
+    from unweave.theory.studies import prior_pictures
+
+    config = Config.read(words=["data=circles", "latents=2", *words, f"prior={name}"])
+    made = prior_pictures(build("prior", PRIORS, config.prior, config.latents), config.latents)
+    show_study(made, folder, f"{config.prior.name}-")
+
+
+@cli.command()
+@click.argument("name", required=False)
+@click.option("--out", "folder", default=Path("theory"), show_default=True, type=click.Path(path_type=Path))
+@threads_option
+@quiet_option
+def theory(name: str | None, folder: Path, threads: int, quiet: bool) -> None:
+    """Compute what the papers prove, or a toy system of theirs: numbers and pictures; without NAME, list them."""
+    from unweave.theory.studies import STUDIES, named
+    from unweave.training import machine
+
+    if name is None:
+        show_table([[known, inspect.getdoc(study).splitlines()[0]] for known, study in STUDIES.items()])  # type: ignore[union-attr]
+        return
+    study = named(name)
+    machine.prepare(threads)
+    console = Console(stderr=True, quiet=quiet)
+    with console.status(name) if console.is_terminal else Console(quiet=True).status("") as status:
+        made = study(status.update)
+    show_study(made, folder)
+
+
 @cli.command()
 def options() -> None:
     """List every key that `train` takes, with its default."""
@@ -742,6 +792,15 @@ def show_scores(scores: dict[str, Any], quiet: bool) -> None:
         better = "higher" if score.higher_is_better else "lower"
         rows.append([name, f"{score.value:.3f}", interval, f"{low} to {high}", better])
     show_table(rows)
+
+
+def show_study(study: Any, folder: Path, prefix: str = "") -> None:
+    """Print the table of a study and write its pictures."""
+    from unweave.plots import save
+
+    show_table(study.rows)
+    for name, figure in study.pictures.items():
+        out.print(f"picture: {save(figure, folder / f'{prefix}{name}.png', dpi=150)}")
 
 
 def show_table(rows: Sequence[Sequence[str]]) -> None:
