@@ -14,8 +14,8 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from unweave.runs import Run, Study
-from unweave.runs.executors import Event, Local
+from unweave.runs import Run, Store, Study
+from unweave.runs.executors import Event, Local, OnRay
 from unweave.runs.study import load
 from unweave.runs.sweep import Sweep, describe, duration, estimate
 from unweave.runs.work import is_done, work
@@ -251,6 +251,64 @@ def test_a_run_in_other_hands_is_busy(tmp_path: Path) -> None:
     with held(sweep.members[0].run.folder) as ours:
         assert ours
         assert work(sweep.members[0].run.folder) == "busy"
+
+
+def test_ray_on_this_machine_gives_the_scores_of_local(
+    undisturbed: tuple[Path, Sweep], tmp_path: Path
+) -> None:
+    file, whole = undisturbed
+    sweep = Sweep.create(load(str(file)), tmp_path / "out")
+    told: list[Event] = []
+    sweep.execute(OnRay(workers=1), told.append)
+    assert Counter(e.folder for e in told if e.kind == "ended") == Counter(
+        m.run.folder for m in sweep.members
+    )
+    assert set(finishes(sweep).values()) == {1}
+    assert_same_results(sweep, whole)
+
+
+@pytest.mark.slow
+def test_a_node_of_a_ray_cluster_dies_and_nothing_is_lost(tmp_path: Path) -> None:
+    import ray
+    from ray.cluster_utils import Cluster
+
+    study = load(str(study_file(tmp_path, steps=500, seeds=3)))
+    local = Sweep.create(study, tmp_path / "local")
+    local.execute(Local(workers=2))
+    store = 100 * 2**20
+    cluster = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 1, "object_store_memory": store, "include_dashboard": False},
+    )
+    second = cluster.add_node(num_cpus=1, object_store_memory=store)
+    try:
+        cluster.wait_for_nodes()
+        sweep = Sweep.create(study, tmp_path / "ray")
+        told: list[Event] = []
+        killed: list[Counter[str]] = []
+
+        def stop() -> bool:  # asked all the time: once both nodes are at work, one is killed
+            under_way = [m for m in sweep.members if m.run.history and not m.done]
+            if not killed and len(under_way) == 2:
+                killed.append(sweep.statuses)
+                cluster.remove_node(second, allow_graceful=False)
+            return False
+
+        sweep.execute(OnRay(address=cluster.address, checkpoint_seconds=0.5), told.append, stop)
+    finally:
+        ray.shutdown()
+        cluster.shutdown()
+    assert killed, "the node was killed in the middle"
+    assert killed[0]["running"] == 2
+    assert Counter(e.folder for e in told if e.kind == "ended") == Counter(
+        m.run.folder for m in sweep.members
+    )
+    assert sweep.statuses == {"finished": 6}
+    assert set(finishes(sweep).values()) == {1}
+    assert sum(_log(m.run.folder).count(" begins ") for m in sweep.members) == 7, "one run was begun twice"
+    found = Store(tmp_path / "ray").find(["status=finished"])
+    assert len({entry["identity"] for entry in found}) == len(found) == 6
+    assert_same_results(sweep, local)
 
 
 def test_times_in_words() -> None:

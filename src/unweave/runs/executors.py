@@ -331,6 +331,7 @@ class OnRay:
             if stop():
                 for reference in pending:
                     ray.cancel(reference, force=False)
+                ray.wait(list(pending), num_returns=len(pending), timeout=60)  # they save their runs
                 return
             ended, _ = ray.wait(list(pending), num_returns=1, timeout=0.5)
             for name in pending.values():
@@ -351,19 +352,23 @@ class OnRay:
 def _on_ray(folder: str, device: str, checkpoint_seconds: float, metrics: list[str]) -> Ended:
     """A run on a node of the cluster; waits for a predecessor that has lost its node but not yet noticed."""
     from unweave.runs.work import work
+    from unweave.training.signals import StopOnSignal
 
     asker = os.getppid()
-    while True:
-        ended = work(
-            Path(folder),
-            device=device,
-            checkpoint_seconds=checkpoint_seconds,
-            metrics=metrics,
-            stop=lambda: os.getppid() != asker,
-        )
-        if ended != "busy":
-            return ended
-        time.sleep(1.0)
+    with StopOnSignal() as stop:  # as which a cancelled task arrives
+        while True:
+            ended = work(
+                Path(folder),
+                device=device,
+                checkpoint_seconds=checkpoint_seconds,
+                metrics=metrics,
+                stop=lambda: stop() or os.getppid() != asker,
+            )
+            if ended == "interrupted" and not stop():
+                os._exit(1)  # the node is gone and this process with it: Ray gives the run to another one
+            if ended != "busy":
+                return ended
+            time.sleep(1.0)
 
 
 def _ray() -> Any:
