@@ -178,3 +178,12 @@ def test_wrong_factors_are_named() -> None:
         DSprites().images([[0, 0, 40, 0, 0]])
     with pytest.raises(UnweaveError, match="index must be from 0 to 737279, got 737280"):
         DSprites().at([737_280])
+
+
+def test_the_whole_set_has_the_constants_of_table_a2(whole: DSprites) -> None:
+    """REC table A2: 0.042494423521890 and the mean over images of each one's own deviation, 0.195166458806261."""
+    on = np.bitwise_count(whole.packed().view(np.uint64)).sum(axis=1, dtype=np.int64)
+    share = on / 4096
+    assert share.mean() == pytest.approx(0.042494423521890, abs=1e-8)
+    assert np.sqrt(share * (1 - share) * 4096 / 4095).mean() == pytest.approx(0.195166458806261, abs=1e-8)
+    assert whole.channels().mean == (0.042494423521890,)

@@ -55,7 +55,7 @@ def test_azimuth_turns_the_object() -> None:
         Part("box", np.array([0, 0, 0.4]), np.array([0.6, 0.1, 0.1]), np.eye(3), np.ones(3)),
         Part("ball", np.array([0.6, 0, 0.4]), np.full(3, 0.2), np.eye(3), np.ones(3)),
     ]
-    one, two = (render(arrow, azimuth, 10.0)[3].astype(int) for azimuth in (90.0, 270.0))
+    one, two = (render(arrow, azimuth, 10.0)[2].astype(int) for azimuth in (90.0, 270.0))
     assert np.abs(one - two[:, ::-1]).mean() < 0.2
     assert np.abs(one - two).mean() > 1
 

@@ -53,17 +53,23 @@ def test_pairs_of_partial_grids_exist_and_differ_in_k_factors(k: int | None) -> 
         np.testing.assert_array_equal(own.classes[rows], batch.factors)
 
 
-def test_pairs_are_uniform_over_the_pairs_that_exist() -> None:
+def test_pairs_of_partial_grids_have_the_proposals_probabilities() -> None:
+    """Which two factors differ is uniform, and so is each new value: a pair weighs prod 1 / (size - 1)."""
     own = partial(20)
     assert own.classes is not None
+    sizes = np.array(own.factor_space().sizes)
     points = np.unique(own.classes, axis=0)
-    exist = {(tuple(a), tuple(b)) for a, b in itertools.permutations(points, 2) if (a != b).sum() == 2}
+    weight = {
+        (tuple(a), tuple(b)): float(np.prod(1 / (sizes[a != b] - 1)))
+        for a, b in itertools.permutations(points, 2)
+        if (a != b).sum() == 2
+    }
     first, second = own.pairs(4000, rng(), k=2)
     drawn = [(tuple(a), tuple(b)) for a, b in zip(first.factors, second.factors, strict=True)]
-    assert set(drawn) == exist
-    counts = np.array([drawn.count(pair) for pair in exist])
-    expected = 4000 / len(exist)
-    assert np.abs(counts - expected).max() < 5.5 * np.sqrt(expected)
+    assert set(drawn) == set(weight)
+    for pair, share in weight.items():
+        expected = 4000 * share / sum(weight.values())
+        assert abs(drawn.count(pair) - expected) < 5 * np.sqrt(expected)
 
 
 def test_rows_with_equal_factors_are_all_drawn() -> None:

@@ -134,8 +134,9 @@ class Dataset(ABC):
     def pairs(self, n: int, rng: Generator, k: int | None = None) -> tuple[Batch, Batch]:
         """`n` pairs of images that differ in exactly `k` factors (weak supervision; REC B.3).
 
-        Pairs are uniform over those that differ in `k` factors, weighted by :meth:`acceptance` of both ends: none
-        is held out. With ``k=None`` each pair proposes its own k uniformly from 1 .. K.
+        Proposed as by :meth:`FactorSpace.pairs`: which factors differ is uniform, and so are their values. A proposal
+        is taken with the :meth:`acceptance` of both ends, so that none is held out. With ``k=None`` each proposal draws
+        its own k uniformly from 1 .. K.
 
         Example:
             >>> from unweave.data import XYSquares
@@ -202,9 +203,14 @@ class Dataset(ABC):
         for start in range(0, total, 500):
             n = min(500, total - start)
             images = self.at(np.arange(start, start + n)) if whole else self.sample(n, rng).images
-            flat = images.reshape(n, self.image_shape[0], -1).astype(np.float32)
-            mean += flat.mean(axis=2, dtype=np.float64).sum(axis=0)
-            std += flat.std(axis=2, ddof=1, dtype=np.float64).sum(axis=0)
+            for c in range(len(mean)):
+                flat = images[:, c].reshape(n, -1).astype(np.float32)
+                middle = flat.mean(axis=1, keepdims=True)
+                flat -= middle
+                mean[c] += middle.sum(dtype=np.float64)
+                std[c] += np.sqrt(np.einsum("np,np->n", flat, flat) / (flat.shape[1] - 1)).sum(
+                    dtype=np.float64
+                )
             scale = 255.0 if images.dtype == np.uint8 else 1.0
         source = "of all images" if whole else f"of {total:,} images"
         return Channels(tuple((mean / total / scale).tolist()), tuple((std / total / scale).tolist()), source)

@@ -13,6 +13,7 @@ from unweave.data.glyphs import Glyphs
 from unweave.data.mnist import MNIST, FashionMNIST
 from unweave.data.objects3d import Objects3D
 from unweave.data.originals import MPI3D, Cars3D, CelebA, Chairs3D, Faces3D, SmallNORB
+from unweave.data.pinwheel import Pinwheel
 from unweave.data.shapes3d import Shapes3D
 from unweave.data.sprites import BusySprites, ColoredSprites
 from unweave.data.xysquares import XYSquares
@@ -26,6 +27,7 @@ DATASETS: dict[str, type[Dataset]] = {
         BusySprites,
         Circles,
         XYSquares,
+        Pinwheel,
         Shapes3D,
         Objects3D,
         Glyphs,

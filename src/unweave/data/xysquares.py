@@ -6,7 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.data.dataset import Batch, Dataset, channels_last
+from unweave.data.dataset import Batch, Channels, Dataset, channels_last
 from unweave.data.space import FactorSpace
 from unweave.errors import UnweaveError
 
@@ -72,6 +72,14 @@ class XYSquares(Dataset):
         """`n` of the 262,144 images, drawn uniformly with replacement."""
         factors = self.space.sample(n, rng)
         return Batch(self._draw(factors), factors)
+
+    def channels(self) -> Channels:
+        """Exact for every spacing and size: of n pixels a channel a share p = 1/64 is on; std^2 = p (1 - p) n/(n - 1).
+
+        REC table A2.
+        """
+        share, n = 1 / 64, self.size**2
+        return Channels((share,) * 3, (float(np.sqrt(share * (1 - share) * n / (n - 1))),) * 3, "exact")
 
     def _draw(self, factors: NDArray[np.int64]) -> NDArray[np.uint8]:
         n = len(factors)
