@@ -47,14 +47,29 @@ def blur(images: Tensor, profile: Tensor) -> Tensor:
         tensor([0., 1., 1., 1., 0.])
     """
     height, width = images.shape[-2:]
-    profile = profile.to(images)
-    rows = _band(height, profile)
-    columns = rows if width == height else _band(width, profile)
+    return blur_by(images, band(height, profile).to(images), band(width, profile).to(images))
+
+
+def blur_by(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """The same with the matrices of :func:`band` for height and width made beforehand.
+
+    Example:
+        >>> rows = band(3, blur_profile("box", 1))
+        >>> blur_by(torch.ones(1, 1, 3, 3), rows, rows)[0, 0, 1]
+        tensor([0.6667, 1.0000, 0.6667])
+    """
     return rows @ images.contiguous() @ columns.T
 
 
-def _band(size: int, profile: Tensor) -> Tensor:
-    """The matrix whose row ``i`` holds the profile around column ``i``."""
+def band(size: int, profile: Tensor) -> Tensor:
+    """The matrix ``(size, size)`` whose row ``i`` holds the profile around column ``i``.
+
+    Example:
+        >>> band(3, torch.tensor([0.25, 0.5, 0.25]))
+        tensor([[0.5000, 0.2500, 0.0000],
+                [0.2500, 0.5000, 0.2500],
+                [0.0000, 0.2500, 0.5000]])
+    """
     radius = len(profile) // 2
     offset = torch.arange(size, device=profile.device) - torch.arange(size, device=profile.device)[:, None]
     inside = offset.abs() <= radius
