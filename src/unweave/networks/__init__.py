@@ -6,7 +6,7 @@ in a config to classes.
 
 Example:
     >>> sorted(ENCODERS), sorted(DECODERS)
-    (['Conv', 'MLP'], ['CoordConv', 'Deconv', 'MLP', 'SpatialBroadcast'])
+    (['Conv', 'DCGAN', 'MLP'], ['CoordConv', 'DCGAN', 'Deconv', 'MLP', 'SpatialBroadcast'])
 """
 
 from torch import nn
@@ -15,14 +15,16 @@ from unweave.networks.broadcast import SpatialBroadcast, broadcast
 from unweave.networks.conv import Conv, Deconv
 from unweave.networks.coordconv import CoordConv
 from unweave.networks.critics import Discriminator
+from unweave.networks.dcgan import DCGANDecoder, DCGANEncoder
 from unweave.networks.mlp import MLPDecoder, MLPEncoder
 
-ENCODERS: dict[str, type[nn.Module]] = {"Conv": Conv, "MLP": MLPEncoder}
+ENCODERS: dict[str, type[nn.Module]] = {"Conv": Conv, "MLP": MLPEncoder, "DCGAN": DCGANEncoder}
 DECODERS: dict[str, type[nn.Module]] = {
     "Deconv": Deconv,
     "SpatialBroadcast": SpatialBroadcast,
     "CoordConv": CoordConv,
     "MLP": MLPDecoder,
+    "DCGAN": DCGANDecoder,
 }
 
 __all__ = [
@@ -30,6 +32,8 @@ __all__ = [
     "ENCODERS",
     "Conv",
     "CoordConv",
+    "DCGANDecoder",
+    "DCGANEncoder",
     "Deconv",
     "Discriminator",
     "MLPDecoder",

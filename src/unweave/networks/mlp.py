@@ -1,7 +1,8 @@
-"""Fully connected encoder and decoder: NET-5 (ISA appendix A.4)."""
+"""Fully connected encoder and decoder: NET-5 (ISA appendix A.4), and those of the pinwheel, NET-6 (DEC table 1b)."""
 
 import math
 from itertools import pairwise
+from typing import Literal
 
 from torch import Tensor, nn
 
@@ -44,12 +45,14 @@ class MLPEncoder(nn.Module):
 class MLPDecoder(nn.Module):
     """Decoder of linear layers with tanh between: latents - 1200 - 1200 - 1200 - 4096 (ISA appendix A.4).
 
-    (n, latents) -> (n, C, H, W), any image size; nothing after the last layer.
+    (n, latents) -> (n, C, H, W), any image size; nothing after the last layer. ``hidden=(100,), activation="relu"`` is
+    the decoder of the pinwheel (DEC table 1b); the encoder there is :class:`MLPEncoder` with ``hidden=(100,)``.
 
     Args:
         latents: size of the code.
         output_shape: (channels, height, width) of the output; the channels are those the likelihood needs.
         hidden: widths of the hidden layers.
+        activation: between the layers.
 
     Example:
         >>> import torch
@@ -63,6 +66,7 @@ class MLPDecoder(nn.Module):
         output_shape: tuple[int, int, int],
         *,
         hidden: tuple[int, ...] = (1200, 1200, 1200),
+        activation: Literal["tanh", "relu"] = "tanh",
     ) -> None:
         super().__init__()
         self.output_shape = require_image_shape("output_shape", output_shape)
@@ -71,7 +75,7 @@ class MLPDecoder(nn.Module):
         widths = (latents, *hidden)
         layers: list[nn.Module] = []
         for inputs, outputs in pairwise(widths):
-            layers += [nn.Linear(inputs, outputs), nn.Tanh()]
+            layers += [nn.Linear(inputs, outputs), nn.Tanh() if activation == "tanh" else nn.ReLU()]
         self.linear = nn.Sequential(*layers, nn.Linear(widths[-1], math.prod(self.output_shape)))
 
     def forward(self, codes: Tensor) -> Tensor:
