@@ -303,7 +303,7 @@ def gaussian_total_correlation(codes: ArrayLike) -> Score:
     z = check_codes(codes)
     spread = z.std(axis=0)
     z = z[:, spread > 1e-9 * np.maximum(np.abs(z).max(axis=0), 1e-30)]
-    value, low, high = 0.0, None, None
+    value, low, high = 0.0, 0.0, 0.0
     if z.shape[1] > 1 and len(z) > z.shape[1] + 1:
         white = (z - z.mean(axis=0)) / z.std(axis=0)
         correlation = white.T @ white / len(z)

@@ -36,7 +36,8 @@ def dci(
         completeness    = sum_k w_k ( 1 - H(Q_k) ),    w_k = sum_i R_ik / sum R
         informativeness = mean accuracy of the predictors on codes held out.
 
-    So a latent of its own for each factor gives 1, also if it is folded; duplicated codes lower completeness only.
+    So a latent of its own for each factor gives 1, also if it is folded; duplicated codes lower completeness only
+    (exact copies share their weight evenly).
 
     The intervals of the first two come from the same computation on ``blocks`` disjoint blocks of the samples (their
     spread over sqrt(blocks), with Student's t), that of informativeness from the held-out codes. Equal seeds give equal
@@ -206,10 +207,26 @@ def _weigh(
         else:
             right.append((guess == truth[:, k]).astype(np.float64))
     importance = np.abs(np.stack(columns, axis=1))
+    if backend == "lightgbm":
+        importance = _shared(importance, train)
     if mode != "ubisoft" and backend == "lasso" and right:
         spread = np.maximum(truth.var(axis=0), 1e-12)
         right = [1 - wrong / spread[k] for k, wrong in enumerate(right)]
     return importance, np.stack(right, axis=1) if right else np.zeros((0, targets.shape[1]))
+
+
+def _shared(importance: Floats, codes: Floats) -> Floats:
+    """Latents that are copies of each other, which no tree can tell apart, share their weight evenly.
+
+    LightGBM splits on the first of equal features; scikit-learn picks one at random, which comes to the same.
+    """
+    spread = codes.std(axis=0)
+    moves = spread > 0
+    white = np.where(moves, (codes - codes.mean(axis=0)) / np.where(moves, spread, 1.0), 0.0)
+    alike = np.abs(white.T @ white) / len(codes) > 1 - 1e-12
+    np.fill_diagonal(alike, True)
+    result: Floats = (alike / alike.sum(axis=1, keepdims=True)) @ importance
+    return result
 
 
 def _informative_interval(

@@ -103,6 +103,13 @@ class Joint:
         looked_up: NDArray[np.float64] = table[self.classes[:, factor]]
         return looked_up
 
+    def unbiased(self) -> NDArray[np.float64]:
+        """The informations less the bias of counting, not below 0, (latents, K)."""
+        latents, factors = self.information.shape
+        free = [[self.freedoms(j, k) for k in range(factors)] for j in range(latents)]
+        less: NDArray[np.float64] = self.information - np.array(free) / (2 * self.binned.shape[1])
+        return np.maximum(less, 0.0)
+
     def freedoms(self, latent: int, factor: int) -> int:
         """Occupied cells - rows - columns + 1: over 2 n the bias of the pair's information (Miller-Madow)."""
         counts = self.counts[factor][latent]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, unknown
-from unweave.metrics.score import Score, interval_of_blocks
+from unweave.metrics.score import Score
 from unweave.metrics.validation import check_count, check_pair, factor_classes
 
 Mode = Literal["paper", "disentanglement_lib", "ubisoft"]
@@ -29,7 +29,9 @@ def irs(
         IRS = sum_j w_j max_k ( 1 - d_jk / w_j ) / sum_j w_j,    w_j = max |z_j - mean z_j|.
 
     A constant latent has no weight. With few codes for a value the deviations within it are underestimated, so give
-    many. The interval comes from the score on disjoint blocks of the samples.
+    many; and w_j, being a maximum, grows with the number of codes if the codes are unbounded. The interval is 1.96
+    standard errors of the value at this number of codes: IRS = 1 - sum_j d_j / sum_j w_j, the error of the first sum
+    from disjoint blocks of the samples, that of the second from the spacings of the most extreme codes.
 
     Modes: ``disentanglement_lib``: quantile 0.99; ``paper`` and ``ubisoft``: quantile 1, the largest deviation.
 
@@ -59,10 +61,11 @@ def irs(
     classes, _ = factor_classes(table)
     value, robust, weights = _robustness(codes, classes, share)
     low = high = None
-    if blocks > 1 and len(codes) >= 20 * blocks:
-        order = np.random.default_rng(0).permutation(len(codes))
-        parts = [_robustness(codes[part], classes[part], share)[0] for part in np.array_split(order, blocks)]
-        low, high = interval_of_blocks(value, parts)
+    if blocks > 1 and len(codes) >= 20 * blocks and weights.any():
+        error = _error(codes, classes, share, blocks)
+        low, high = max(0.0, value - 1.96 * error), min(1.0, value + 1.96 * error)
+    if not weights.any():
+        low = high = value  # nothing moves, so nothing can vary
     return Score(
         "irs",
         value,
@@ -97,3 +100,24 @@ def _robustness(
     if not weights.any():
         return 0.0, robust, weights
     return float(np.average(robust.max(axis=1), weights=weights)), robust, weights
+
+
+_GUMBEL = float(np.pi / np.sqrt(6))
+"""Standard deviation of a maximum in units of the mean spacing scale at the extreme."""
+
+
+def _error(codes: NDArray[np.float64], classes: NDArray[np.int64], share: float, blocks: int) -> float:
+    """The standard error of the score."""
+    order = np.random.default_rng(0).permutation(len(codes))
+    sums = []
+    for part in np.array_split(order, blocks):
+        _, robust, weights = _robustness(codes[part], classes[part], share)
+        sums.append(float(np.sum(weights * (1 - robust.max(axis=1)))))
+    _, robust, weights = _robustness(codes, classes, share)
+    still, total = float(np.sum(weights * (1 - robust.max(axis=1)))), float(weights.sum())
+    # The mean excess of the four most extreme codes over the next is the scale on which their maximum varies.
+    extreme = -np.sort(-np.abs(codes - codes.mean(axis=0)), axis=0)[:5]
+    scales = (extreme[:-1] - extreme[-1]).mean(axis=0) * (weights > 0)
+    of_sum = float(np.std(sums, ddof=1)) / np.sqrt(blocks)
+    of_total = _GUMBEL * float(np.sqrt(np.sum(scales**2)))
+    return float(np.hypot(of_sum / total, still * of_total / total**2))

@@ -86,7 +86,7 @@ def mig(
     value, low, high, bias = float(np.mean(gaps)), None, None, 0.0
     if intervals and mode != "ubisoft":
         bias, error = _error(joint, order, gaps)
-        low, high = max(0.0, value - bias - 1.96 * error), min(1.0, value - bias + 1.96 * error)
+        low, high = np.clip(value - bias + 1.96 * error * np.array([-1.0, 1.0]), 0.0, 1.0).tolist()
     return Score(
         "mig",
         value,
@@ -135,7 +135,7 @@ def _error(joint: Joint, order: NDArray[np.intp], gaps: NDArray[np.float64]) -> 
         values = int(np.sum(joint.counts[k][0].any(axis=0)))
         bias += gaps[k] * (values - 1) / (2 * n) / entropy / factors
         influence += (gap - gaps[k] * joint.surprises(k)) / entropy / factors
-    return bias, float(np.sqrt(np.var(influence) / n + second))
+    return float(bias), float(np.sqrt(np.var(influence) / n + second))
 
 
 def _neighbours(codes: ArrayLike, factors: ArrayLike, drop: Sequence[int]) -> Score:

@@ -23,7 +23,8 @@ def modularity(
     modularity = mean_j ( 1 - sum_{k != k*} I_jk^2 / (I_jk*^2 (K - 1)) ), with k* the factor that latent j knows most
     of, from binned codes. A latent that knows nothing counts 0. It asks nothing of completeness: duplicated codes
     score 1.
-    The interval is 1.96 standard errors, from the influence of each sample on the frequencies that are counted.
+    The interval is that of the value which a large sample would have: 1.96 standard errors, from the influence of each
+    sample on the frequencies that are counted, around the score of the informations less their bias.
 
     Modes: ``disentanglement_lib``: 20 bins for codes; ``dcf``: 20 bins for codes and factors; ``ubisoft``: 10 for both
     (the last two libraries divide 0 by 0 for a dead code; here it counts 0).
@@ -53,7 +54,8 @@ def modularity(
     joint = Joint.of(equal_width_bins(codes, bins), bins, classes, sizes)
     each = _modularities(joint.information)
     value = float(np.mean(each))
-    low, high = interval_of_terms(value, _influence(joint))
+    centre = float(np.mean(_modularities(joint.unbiased())))
+    low, high = interval_of_terms(centre, _influence(joint))
     return Score(
         "modularity",
         value,
@@ -64,6 +66,7 @@ def modularity(
             "mode": mode,
             "bins": bins,
             "samples": len(codes),
+            "bias": value - centre,
             "of_latents": each.tolist(),
             "mutual_information": joint.information.tolist(),
         },
@@ -83,11 +86,12 @@ def _modularities(information: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _influence(joint: Joint) -> NDArray[np.float64]:
     """The effect of each sample on the score, (n,), up to a constant."""
-    latents, factors = joint.information.shape
+    unbiased = joint.unbiased()
+    latents, factors = unbiased.shape
     influence = np.zeros(joint.binned.shape[1])
     if factors == 1:
         return influence
-    for j, known in enumerate(joint.information):
+    for j, known in enumerate(unbiased):
         k = int(known.argmax())
         best = known[k]
         if best <= 1e-10:

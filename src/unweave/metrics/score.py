@@ -172,4 +172,5 @@ def interval_of_terms(
     half = 1.96 * float(np.std(terms)) / float(np.sqrt(n))
     if half == 0:
         half = 1.96**2 / (n + 1.96**2) * (range[1] - range[0])
-    return max(range[0], value - half), min(range[1], value + half)
+    low, high = np.clip([value - half, value + half], *range).tolist()
+    return low, high
