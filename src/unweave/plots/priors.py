@@ -43,7 +43,7 @@ def densities(
     axis = np.linspace(low, high, n)
     points = np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)
     with style():
-        figure = Figure(figsize=(2.6 * len(panels) + 0.3, 3.0 if title else 2.8), layout="constrained")
+        figure = Figure(figsize=(2.6 * len(panels) + 0.3, 3.2 if title else 3.1), layout="constrained")
         for k, (name, density) in enumerate(panels.items()):
             axes = figure.add_subplot(1, len(panels), k + 1)
             values = np.asarray(density(points), dtype=np.float64).reshape(n, n)
@@ -149,10 +149,12 @@ def iso_surfaces(
     directions = np.stack([np.cos(rise) * np.cos(turn), np.cos(rise) * np.sin(turn), np.sin(rise)], -1)
     rows, columns = len(panels), max(len(row) for row in panels)
     with style():
-        figure = Figure(figsize=(2.0 * columns + 0.2, 2.05 * rows + (0.35 if title else 0.1)))
+        figure = Figure(figsize=(2.1 * columns, 2.3 * rows + (0.35 if title else 0.0)))
         for i, row in enumerate(panels):
             for j, (name, function) in enumerate(row):
-                axes: Any = figure.add_subplot(rows, columns, i * columns + j + 1, projection="3d")
+                axes: Any = figure.add_subplot(
+                    rows, columns, i * columns + j + 1, projection="3d", computed_zorder=False
+                )
                 norms = np.asarray(function(directions.reshape(-1, 3)), dtype=np.float64).reshape(turn.shape)
                 surface = directions / norms[..., None]
                 axes.plot_surface(
@@ -166,16 +168,19 @@ def iso_surfaces(
                 )
                 for axis in range(3):
                     ends = np.zeros((3, 2))
-                    ends[axis] = [1.02, 1.45]
-                    axes.plot(*ends, color=FAINT, linewidth=0.8)
-                    axes.text(*(1.6 * np.eye(3)[axis]), f"$z_{axis + 1}$", fontsize=7, color=INK, ha="center")
-                axes.set_box_aspect((1, 1, 1), zoom=1.35)
+                    ends[axis] = [1.02, 1.5]
+                    axes.plot(*ends, color=INK, linewidth=0.7, zorder=5)  # all three point to the viewer
+                    place = 1.68 * np.eye(3)[axis]
+                    axes.text(
+                        *place, f"$z_{axis + 1}$", fontsize=7, color=INK, ha="center", va="center", zorder=6
+                    )
+                axes.set_box_aspect((1, 1, 1), zoom=1.12)
                 axes.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), zlim=(-1.1, 1.1))
                 axes.view_init(elev=22, azim=35)
                 axes.set_axis_off()
-                axes.set_title(name, loc="center", fontsize=8, fontweight="normal", y=0.94)
+                axes.text2D(0.5, 0.03, name, transform=axes.transAxes, ha="center", va="bottom", fontsize=9)
         top = 1 - (0.42 if title else 0.12) / figure.get_figheight()
-        figure.subplots_adjust(left=0, right=1, bottom=0.01, top=top, wspace=0, hspace=0.06)
+        figure.subplots_adjust(left=0, right=1, bottom=0.01, top=top, wspace=0, hspace=0)
         if title:
             figure.suptitle(title, x=0.02, y=0.985, ha="left", fontsize=10, fontweight="bold")
     return figure

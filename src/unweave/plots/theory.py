@@ -54,7 +54,9 @@ def factor_analysis(
             axes.set(xlim=(-width, width), ylim=(-width, width), aspect="equal")
             axes.set_xlabel("posterior of $z$")
             if k == 0:
-                axes.legend(loc="upper left", bbox_to_anchor=(-0.05, 1.22), handlelength=1.2)
+                axes.legend(
+                    loc="lower left", bbox_to_anchor=(-0.1, 1.0), ncols=2, columnspacing=1.0, handlelength=1.2
+                )
         axes = figure.add_subplot(grid[0, -1])
         degrees = np.degrees(np.asarray(angles, dtype=np.float64))
         axes.plot(degrees, np.asarray(likelihood), color=INK, linestyle=(0, (4, 2)), label="log-likelihood")
@@ -62,7 +64,7 @@ def factor_analysis(
             axes.plot(degrees, np.asarray(energy), color=PALETTE[1 + k], label=name)
         axes.set_xticks(np.arange(0, degrees.max() + 1, 90))
         axes.set(xlabel="rotation (degrees)", ylabel="nats")
-        axes.legend(loc="lower left", fontsize=7)
+        axes.legend(loc="lower left", bbox_to_anchor=(0, 1.0), ncols=2, columnspacing=1.0, handlelength=1.6)
     return figure
 
 
@@ -115,7 +117,7 @@ def components(
     points, blue = np.asarray(data, dtype=np.float64), np.asarray(true, dtype=np.float64)
     reach = 1.6 * scale
     with style():
-        figure = Figure(figsize=(2.75 * len(panels), 2.95), layout="constrained")
+        figure = Figure(figsize=(2.75 * len(panels), 3.1), layout="constrained")
         for k, (name, found) in enumerate(panels.items()):
             axes = figure.add_subplot(1, len(panels), k + 1)
             axes.scatter(

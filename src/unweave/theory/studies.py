@@ -354,9 +354,9 @@ def prior_pictures(prior: torch.nn.Module, latents: int) -> Study:
     name = type(prior).__name__
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        samples = law.sample((100_000,)).numpy()
+        samples = law.sample((400_000,)).numpy()
     deviations = law.stddev.detach().numpy()
-    rows = [["latent", "standard deviation", "of 100,000 samples", "kurtosis of samples"]]
+    rows = [["latent", "standard deviation", "of 400,000 samples", "kurtosis of samples"]]
     for k in range(min(latents, 20)):
         column = samples[:, k]
         kurtosis = np.mean((column - column.mean()) ** 4) / column.var() ** 2
@@ -395,9 +395,12 @@ def _norm_of(tree: Any, p: Sequence[float]) -> Callable[[NDArray[Any]], NDArray[
     return norm
 
 
-def _histogram(samples: NDArray[Any], reach: float, bins: int = 60) -> Callable[[NDArray[Any]], NDArray[Any]]:
+def _histogram(samples: NDArray[Any], reach: float, bins: int = 90) -> Callable[[NDArray[Any]], NDArray[Any]]:
+    from scipy.ndimage import gaussian_filter
+
     edges = np.linspace(-reach, reach, bins + 1)
     counts, _, _ = np.histogram2d(samples[:, 0], samples[:, 1], bins=[edges, edges])
+    counts = gaussian_filter(counts, 1.2)  # so that contours show the density and not the noise
 
     def density(points: NDArray[Any]) -> NDArray[Any]:
         cells = np.clip(np.searchsorted(edges, points) - 1, 0, bins - 1)
