@@ -42,7 +42,7 @@ def small(part: type, options: dict[str, Any]) -> dict[str, Any]:
     for name in options_of(part):
         if name in SMALL and isinstance(SMALL[name], tuple) == ("tuple" in str(hints[name])):
             tiny[name] = SMALL[name]
-    return {**tiny, **options}
+    return {**options, **tiny}
 
 
 def objectives() -> list[Part]:

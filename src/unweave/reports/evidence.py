@@ -212,11 +212,13 @@ def _short(key: str, value: Any) -> str:
 
 
 def _kl(run: RunLike, means: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean KL of each latent: as scored, else as last logged, else against N(0, 1)."""
+    """Mean KL of each latent: as scored, else of the kept codes, else as last logged, else against N(0, 1)."""
     stored = dict(run.scores.get("kl", {}))
     scored = dict(stored.get("constants", stored)).get("per_latent")
     logged = run.history[-1].get("kl_per_latent") if run.history else None
-    for given in (scored, logged):
+    kept = getattr(_codes(run), "kl", None) if (run.folder / "codes.npz").exists() else None
+    encoded = None if kept is None else np.mean(kept, axis=0)
+    for given in (scored, encoded, logged):
         if given is not None and len(given) == means.shape[1] and all(v is not None for v in given):
             return np.asarray(given, dtype=np.float64)
     normal: NDArray[np.float64] = np.mean(0.5 * (means**2 + scales**2 - 1) - np.log(scales), axis=0)

@@ -32,6 +32,13 @@ While a run trains, `history.jsonl` and its page follow the terms: KL of each la
 as the discriminator estimates it), mutual information, discriminator accuracy, critic gap, and so on. Weighted sampling
 (`estimator=mws`) is a lower bound on `log q(z)`; its total correlation is `(latents - 1) log N` above that of
 `estimator=mixture`, however large the batch. For a number to believe, take `mss` or `split`.
+
+InfoWGAN-GP on MNIST after 2000 steps: two continuous codes and a categorical one, each swept with the others held.
+
+    unweave train mnist model=InfoWGANGP learning_rate=1e-3 steps=2000 --out runs/infowgangp
+    # the picture: runs/infowgangp/pictures/traversals.png
+
+![InfoWGAN-GP on MNIST](pictures/infowgangp_mnist.png)
 """
 
 
