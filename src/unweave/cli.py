@@ -313,7 +313,7 @@ def sweep(study: str, seeds: int | None, metrics: str | None, dry_run: bool, **h
     import dataclasses
 
     from unweave.runs.study import load, metrics_of
-    from unweave.runs.sweep import Sweep, describe, estimate
+    from unweave.runs.sweep import Sweep, describe, estimate, preview
 
     prepare_logging(how["quiet"])
     plan = load(study)
@@ -321,16 +321,16 @@ def sweep(study: str, seeds: int | None, metrics: str | None, dry_run: bool, **h
         raise UnweaveError(f"{study} has a search: use unweave tune {study}")
     plan = plan.with_seeds(seeds) if seeds else plan
     plan = dataclasses.replace(plan, metrics=metrics_of(metrics)) if metrics else plan
-    made = Sweep.create(
-        plan, how["folder"] or Path("runs") / plan.name, shlex.join(["unweave", *sys.argv[1:]])
-    )
+    folder = how["folder"] or Path("runs") / plan.name
     executor = chosen_executor(how)
-    expected = estimate(made, getattr(executor, "workers", None) or 1)
-    say(how["quiet"], f"[bold]{plan.name}[/] in {made.folder}: {describe(made)}")
-    if made.todo:
-        say(how["quiet"], f"{len(made.todo)} to do, {expected.told} (from {expected.source})")
+    with preview(plan, folder) as planned:
+        expected = estimate(planned, getattr(executor, "workers", None) or 1)
+        say(how["quiet"], f"[bold]{plan.name}[/] in {folder}: {describe(planned)}")
+        if planned.todo:
+            say(how["quiet"], f"{len(planned.todo)} to do, {expected.told} (from {expected.source})")
     if dry_run:
         return
+    made = Sweep.create(plan, folder, shlex.join(["unweave", *sys.argv[1:]]))
     execute(made, executor, how)
     conclude(made, how)
 

@@ -254,7 +254,7 @@ def _tests(variants: Sequence[Variant], main: str) -> list[_Test]:
         if each.mean < 0:
             a, b = b, a
             each = Difference(-each.mean, -each.high, -each.low, each.p, each.p_ranks)
-        interval = f"{_number(main, each.low)} to {_number(main, each.high)}"
+        interval = f"{_number(main, each.low, each.mean)} to {_number(main, each.high, each.mean)}"
         made.append(_Test(a.name, b.name, each, p, _number(main, each.mean), interval))
     return sorted(made, key=lambda test: (test.p, -test.found.mean))
 
@@ -331,7 +331,11 @@ def _rows(variants: Sequence[Variant], scored: Mapping[str, Score]) -> list[dict
             found = mean_interval(values)
             interval = ""
             if found.low is not None and found.high is not None:
-                interval = f"{_number(name, found.low)} to {_number(name, found.high)}"
+                # The true mean lies within what the score can be, wherever the interval of a few values ends.
+                lowest, highest = scored[name].range
+                low = found.low if lowest is None else max(found.low, lowest)
+                high = found.high if highest is None else min(found.high, highest)
+                interval = f"{_number(name, low, found.mean)} to {_number(name, high, found.mean)}"
             cells.append((_number(name, found.mean), interval, best.get(name) == variant.name))
         counted = [m.run.status for m in variant.members]
         table.append(
@@ -470,11 +474,13 @@ def _with_unit(name: str) -> str:
     return f"{explained.label} ({explained.unit})" if explained.unit else explained.label
 
 
-def _number(name: str, value: float) -> str:
+def _number(name: str, value: float, beside: float | None = None) -> str:
+    """A value of a score, with the digits that the number ``beside`` it has."""
     if not math.isfinite(value):
         return "not finite"
     unit = EXPLANATIONS[name].unit if name in EXPLANATIONS else ""
-    digits = 1 if unit == "nats" and abs(value) >= 100 else 2 if unit == "nats" or abs(value) > 2 else 3
+    size = abs(value if beside is None else beside)
+    digits = 1 if unit == "nats" and size >= 100 else 2 if unit == "nats" or size > 2 else 3
     return f"{value:.{digits}f}".replace("-", "−")
 
 

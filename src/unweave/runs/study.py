@@ -89,7 +89,7 @@ class Study:
         runs = []
         for (label, own), point in itertools.product(variants.items(), _points(grid)):
             changed = merge(nested(own), nested(point))
-            shown = {**_flat(own), **point}
+            shown = {**_flat(own), **{key: _named(value) for key, value in point.items()}}
             told = " ".join(part for part in (label, *_words(point, grid)) if part)
             for seed in seeds if not search else ():
                 try:
@@ -256,10 +256,16 @@ def _words(point: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]) -> lis
             continue
         last = key.split(".")[-1]
         name = last if short.count(last) == 1 else key
-        if isinstance(value, Mapping):
-            value = value.get("name", "") or " ".join(f"{k}={v}" for k, v in value.items())
+        value = _named(value)
         said.append(str(value) if isinstance(value, str) and "." not in key else f"{name}={value}")
     return said
+
+
+def _named(value: Any) -> Any:
+    """A part with options by its name; other values as they are."""
+    if isinstance(value, Mapping):
+        return str(value.get("name", "")) or " ".join(f"{k}={v}" for k, v in value.items())
+    return value
 
 
 def _flat(mapping: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

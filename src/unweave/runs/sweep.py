@@ -1,10 +1,12 @@
 """A study on disk: its runs in one folder, what is done, what is left, how long that will take."""
 
+import contextlib
 import json
 import statistics
+import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,6 +134,24 @@ class Sweep:
             executor.execute(left, tell, stop, self.metrics)
 
 
+@contextlib.contextmanager
+def preview(study: Study, folder: Path) -> Iterator[Sweep]:
+    """The sweep that a study would be in ``folder``, with the runs that are there already; nothing is written there.
+
+    Example:
+        >>> study = Study.of({"base": {"data": "circles"}, "seeds": 2}, name="tiny")
+        >>> with preview(study, Path("nowhere")) as sweep:
+        ...     describe(sweep), Path("nowhere").exists()
+        ('2 runs (1 variants x 2 seeds): 2 new', False)
+    """
+    with tempfile.TemporaryDirectory() as place:
+        for planned in study.runs:
+            there = folder / planned.config.label
+            if (there / "run.json").exists():
+                (Path(place) / planned.config.label).symlink_to(there.resolve(), target_is_directory=True)
+        yield Sweep.create(study, place)
+
+
 @dataclass(frozen=True)
 class Estimate:
     """How long a number of runs will take on so many workers, in seconds, and from what that is known.
@@ -234,7 +254,7 @@ def _time(config: Config) -> float:
         dataset,
         steps=4,
         batch_size=config.batch_size,
-        learning_rate=config.learning_rate,
+        learning_rate=1e-12,  # the time of a step is asked for, not where it leads
         display=clock,
     )
     moments = clock.moments

@@ -1,0 +1,250 @@
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.torch import save_file
+
+from unweave.metrics import Score
+from unweave.metrics.statistics import difference, holm, mean_interval
+from unweave.reports import write_sweep_report
+from unweave.runs import Study
+from unweave.runs.run import fresh
+from unweave.runs.sweep import Member, Sweep
+
+BASE = {
+    **{"data": "circles", "data.size": 32, "latents": 3, "steps": 10, "batch_size": 4},
+    **{"encoder.channels": [4, 4], "encoder.hidden": [8]},
+}
+DECODERS = [
+    {"name": "Deconv", "channels": [4, 4], "hidden": [8]},
+    {"name": "SpatialBroadcast", "width": 4, "depth": 2},
+]
+MEANS = {
+    ("Deconv", 1.0): 0.1,
+    ("Deconv", 4.0): 0.2,
+    ("SpatialBroadcast", 1.0): 0.5,
+    ("SpatialBroadcast", 4.0): 0.9,
+}
+
+
+def finish(member: Member, mig: float) -> None:
+    """Make a run look finished: fresh weights, a short history, scores."""
+    run = member.run
+    model, _ = fresh(run.config, run.dataset(), "cpu")
+    save_file({k: v.contiguous() for k, v in model.state_dict().items()}, run.folder / "model.safetensors")
+    (run.folder / "status.json").write_text(json.dumps({"status": "finished", "step": 10, "seconds": 2.0}))
+    (run.folder / "history.jsonl").write_text('{"step": 10, "total": 5.0, "seconds": 2.0}\n')
+    nats = {"unit": "nats per image"}
+    scores = [
+        Score("mig", mig),
+        Score("nll", 100 - 50 * mig, range=(None, None), higher_is_better=False, constants=nats),
+        Score("kl", 10 * mig, range=(0.0, None), constants={"per_latent": [1.0, 0.5, 0.0]}),
+        Score("elbo", -100 + 40 * mig, range=(None, None)),
+    ]
+    (run.folder / "scores.json").write_text(json.dumps({s.name: s.to_json() for s in scores}))
+
+
+def sweep_of(folder: Path) -> tuple[Sweep, dict[str, list[float]]]:
+    """A 2 x 2 x 5 sweep whose MIG is known."""
+    grid = {"objective.beta": [1.0, 4.0], "decoder": DECODERS}
+    study = Study.of({"base": BASE, "grid": grid, "seeds": 5, "title": "Two & two"}, name="known")
+    sweep = Sweep.create(study, folder, "unweave sweep known.yaml")
+    rng = np.random.default_rng(0)
+    values: dict[str, list[float]] = {}
+    for member in sweep.members:
+        config = member.run.config
+        value = MEANS[config.decoder.name, config.objective.options["beta"]] + 0.02 * float(rng.normal())
+        values.setdefault(member.variant, []).append(value)
+        finish(member, value)
+    return Sweep(folder), values
+
+
+class Reader(HTMLParser):
+    """Text, pictures and everything that a browser would fetch."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.fetched: list[str] = []
+        self.alts: list[str] = []
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(page)
+        assert self.open == [], "tags are balanced"
+        self.text = re.sub(r"\s+", " ", " ".join(self.words))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "img", "br"):
+            self.open.append(tag)
+        for key, value in attrs:
+            if key in ("src", "href", "srcset", "data", "action"):
+                self.fetched.append(value or "")
+            if key == "alt":
+                self.alts.append(value or "")
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words.append(data)
+
+
+def read(path: Path) -> Reader:
+    page = path.read_text(encoding="utf-8")
+    assert "<script" not in page
+    assert "url(" not in page
+    assert "@import" not in page
+    reader = Reader(page)
+    assert reader.fetched
+    assert all(link.startswith("data:image/png;base64,") for link in reader.fetched), (
+        "nothing leaves the file"
+    )
+    return reader
+
+
+@pytest.fixture(scope="module")
+def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Sweep, dict[str, list[float]]]:
+    return sweep_of(tmp_path_factory.mktemp("sweep") / "known")
+
+
+@pytest.fixture(scope="module")
+def written(known: tuple[Sweep, dict[str, list[float]]]) -> Path:
+    return write_sweep_report(known[0])
+
+
+def test_the_page_tells_means_intervals_and_tests(
+    known: tuple[Sweep, dict[str, list[float]]], written: Path
+) -> None:
+    _, values = known
+    page = read(written)
+    for name, sample in values.items():
+        found = mean_interval(sample)
+        assert f"{name} 5 " in page.text
+        assert f"{found.mean:.3f}" in page.text
+        assert f"{found.low:.3f} to {found.high:.3f}" in page.text
+    names = list(values)
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    adjusted = holm([difference(values[a], values[b]).p for a, b in pairs])
+    for (a, b), p in zip(pairs, adjusted, strict=True):
+        higher, lower = (a, b) if np.mean(values[a]) > np.mean(values[b]) else (b, a)
+        gap = np.mean(values[higher]) - np.mean(values[lower])
+        shown = f"{p:.3f}" if p >= 0.001 else "< 0.001"
+        assert re.search(rf"{higher} {lower} {gap:.3f} .{{10,30}} {shown} ", page.text), (a, b, p)
+    best = "beta=4.0 SpatialBroadcast"
+    assert f"{best} has the best MIG: {np.mean(values[best]):.3f} on average over 5 seeds" in page.text
+    assert "significantly better than all others" in page.text
+    assert "Of 6 pairs of variants, 6 differ significantly" in page.text
+    assert "Two & two" in page.text
+    assert "unweave sweep known.yaml" in page.text
+    assert "torch" in page.text
+    assert "did not finish" not in page.text
+
+
+def test_the_page_has_every_picture_also_for_papers(
+    known: tuple[Sweep, dict[str, list[float]]], written: Path
+) -> None:
+    sweep, _ = known
+    page = read(written)
+    figures = [
+        "mig against reconstruction",
+        "rate distortion",
+        "violins mig",
+        "violins elbo",
+        "violins nll",
+        "violins kl",
+        "agreement",
+    ]
+    assert [alt for alt in page.alts if not alt.startswith("traversals")] == figures
+    traversed = [alt for alt in page.alts if alt.startswith("traversals")]
+    assert len(traversed) == 3 + 4 * 3, "best, median and worst of all and of each variant"
+    files = {path.name for path in (sweep.folder / "pictures").iterdir()}
+    assert files == {f"{name.replace(' ', '-')}.{kind}" for name in figures for kind in ("png", "svg", "pdf")}
+    assert (sweep.folder / "pictures" / "violins-mig.pdf").read_bytes()[:5] == b"%PDF-"
+
+
+def test_best_median_and_worst_are_those(known: tuple[Sweep, dict[str, list[float]]], written: Path) -> None:
+    _, values = known
+    everything = sorted((v for sample in values.values() for v in sample), reverse=True)
+    text = read(written).text
+    for word, value in (("best", everything[0]), ("median", everything[10]), ("worst", everything[-1])):
+        assert f"{word}: {value:.3f}" in text
+
+
+def test_runs_that_did_not_finish_are_shown_as_such(
+    known: tuple[Sweep, dict[str, list[float]]], tmp_path: Path
+) -> None:
+    shutil.copytree(known[0].folder, tmp_path / "out")
+    sweep = Sweep(tmp_path / "out")
+    ends = {
+        0: {"status": "diverged", "reason": "the loss is nan at step 7", "step": 6},
+        1: {"status": "failed", "reason": "MemoryError: <too big>", "step": 3},
+        2: {"status": "interrupted", "reason": "stopped by the user", "step": 5},
+    }
+    for index, status in ends.items():
+        folder = sweep.members[index].run.folder
+        (folder / "model.safetensors").unlink()
+        (folder / "status.json").write_text(json.dumps(status))
+    page = read(write_sweep_report(sweep))
+    assert "1 of 20 runs diverged" in page.text
+    assert "1 of 20 runs failed" in page.text
+    assert "1 of 20 runs are not finished" in page.text
+    assert "beta=1.0 Deconv 2 + 1 diverged + 1 failed + 1 unfinished" in page.text
+    assert "2 runs diverged or failed; their variants' means are over the others" in page.text
+    assert "the loss is nan at step 7" in page.text
+    assert "MemoryError: <too big>" in page.text, "reasons are escaped"
+    assert f"unweave runs log {sweep.members[1].run.folder}" in page.text
+    found = mean_interval(known[1]["beta=1.0 Deconv"][3:])
+    assert f"{found.mean:.3f}" in page.text
+
+
+def test_a_sweep_that_has_not_begun_has_a_page(tmp_path: Path) -> None:
+    study = Study.of({"base": BASE, "grid": {"objective.beta": [1, 4]}}, name="new")
+    path = write_sweep_report(Sweep.create(study, tmp_path))
+    text = re.sub(r"\s+", " ", path.read_text())
+    assert "No run has been scored yet." in text
+    assert "2 of 2 runs are not finished" in text
+
+
+def test_pages_are_the_same_byte_for_byte(
+    known: tuple[Sweep, dict[str, list[float]]], written: Path, tmp_path: Path
+) -> None:
+    assert write_sweep_report(known[0], tmp_path / "b.html").read_bytes() == written.read_bytes()
+    assert list(tmp_path.iterdir()) == [tmp_path / "b.html"], "a page elsewhere brings no folder of pictures"
+
+
+@pytest.mark.slow
+def test_a_browser_shows_every_figure_and_asks_nobody(written: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    browser_path = shutil.which("chromium")
+    assert browser_path, "apt-get install chromium"
+    page_path = written.resolve()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
+        told: list[str] = []
+        asked: list[str] = []
+        page.on("console", lambda message: told.append(message.text))
+        page.on("pageerror", lambda error: told.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(page_path.as_uri())
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        sizes = page.evaluate(
+            "Array.from(document.images, i => [i.complete, i.naturalWidth, i.offsetWidth, i.offsetHeight])"
+        )
+        wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+        page.screenshot(path=str(page_path.with_suffix(".png")), full_page=True)
+        browser.close()
+    assert told == []
+    assert [url for url in asked if not url.startswith("data:")] == [page_path.as_uri()]
+    assert len(sizes) == 7 + 15
+    assert all(
+        done and natural > 100 and width > 100 and height > 50 for done, natural, width, height in sizes
+    )
+    assert wide == 0, "the page fits the window"

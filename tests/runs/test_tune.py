@@ -1,0 +1,198 @@
+import os
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unweave.errors import UnweaveError
+from unweave.runs import Run, Study
+from unweave.runs.executors import Event, make, read_resources
+from unweave.runs.trackers import track, tracking
+from unweave.runs.tune import Search, udr_of
+from unweave.runs.work import work
+
+
+class InProcess:
+    """An executor that works in this process, and can be told to give up after some runs."""
+
+    workers = 1
+
+    def __init__(self, most: int = 1000) -> None:
+        self.left = most
+        self.worked: list[Path] = []
+
+    def execute(self, folders: Any, tell: Any, stop: Any, metrics: Any = ()) -> None:
+        for folder in folders:
+            if not self.left:
+                raise KeyboardInterrupt
+            self.left -= 1
+            self.worked.append(folder)
+            tell(Event("ended", folder, work(folder, metrics=metrics)))
+
+
+def study(tmp_path: Path, **changes: Any) -> Study:
+    rng = np.random.default_rng(0)
+    file = tmp_path / "own.npz"
+    if not file.exists():
+        np.savez(file, images=rng.random((60, 32, 32)), factors=rng.integers(0, 3, (60, 2)))
+    base = {
+        **{"data": str(file), "latents": 2, "batch_size": 4, "steps": 3},
+        **{"encoder": {"channels": [4, 4], "hidden": [8]}, "decoder": {"channels": [4, 4], "hidden": [8]}},
+    }
+    search = {
+        "objective.beta": {"low": 0.5, "high": 50, "log": True},
+        "batch_size": {"low": 2, "high": 6, "whole": True},
+        "prior": ["StandardNormal", "StudentT"],
+    }
+    return Study.of({"base": base, "search": search, "seeds": 2, **changes}, name="search")
+
+
+def test_a_search_tries_values_of_its_space_and_reports_the_best(tmp_path: Path) -> None:
+    search = Search(study(tmp_path), tmp_path / "out", target="elbo")
+    made = search.run(4, InProcess())
+    results = search.results()
+    assert len(results) == 4
+    assert made.statuses == {"finished": 8}
+    assert made.target == "elbo"
+    for trial in results:
+        assert 0.5 <= trial.settings["objective.beta"] <= 50
+        assert trial.settings["batch_size"] in range(2, 7)
+        runs = [m.run for m in made.members if m.variant == trial.label]
+        assert trial.value == pytest.approx(np.mean([run.scores["elbo"]["value"] for run in runs]))
+    best = max(results, key=lambda trial: trial.value or 0)
+    assert search.summary()[0].endswith(best.label)
+    higher = [trial.value or 0 for trial in results]
+    search.target = "nll"
+    lowest = min(search.results(), key=lambda trial: trial.value or 0)
+    assert search.summary()[0].endswith(lowest.label), "a cost is minimised"
+    assert len(set(higher)) == 4
+
+
+def test_a_search_that_is_killed_goes_on_as_if_nothing_had_happened(tmp_path: Path) -> None:
+    whole = Search(study(tmp_path), tmp_path / "whole")
+    whole.run(3, InProcess())
+    broken = Search(study(tmp_path), tmp_path / "broken")
+    with pytest.raises(KeyboardInterrupt):
+        broken.run(3, InProcess(most=3))
+    again, executor = Search(study(tmp_path), tmp_path / "broken"), InProcess()
+    again.run(3, executor)
+    assert len(executor.worked) == 3, "only what was left"
+    assert again.results() == whole.results()
+
+
+def test_a_trial_with_a_diverged_seed_has_no_value_and_says_so(tmp_path: Path) -> None:
+    wild = study(tmp_path, search={"learning_rate": [1e30]})
+    search = Search(wild, tmp_path / "out")
+    search.run(1, InProcess())
+    assert search.results()[0].value is None
+    assert "seed 0 diverged, seed 1 diverged" in search.summary()[0]
+
+
+def test_targets_may_be_any_metric_or_the_agreement_of_seeds(tmp_path: Path) -> None:
+    few = study(tmp_path, search={"objective.beta": [1.0]})
+    search = Search(few, tmp_path / "out", target="modularity")
+    made = search.run(1, InProcess())
+    assert search.results()[0].value == pytest.approx(
+        np.mean([m.run.scores["modularity"]["value"] for m in made.members])
+    )
+    agreement = Search(few, tmp_path / "out", target="udr")
+    assert agreement.results()[0].value == udr_of([m.run for m in made.members]).value
+
+
+@pytest.mark.parametrize(
+    ("changes", "target", "message"),
+    [
+        ({"search": {"objective.beta": 3}}, None, "objective.beta must be a list of values or"),
+        ({"search": {"objective.beta": {"low": 5, "high": 1}}}, None, "search: objective.beta"),
+        ({"seeds": 1}, "udr", "udr compares seeds"),
+        ({}, "elbow", "unknown target 'elbow': did you mean elbo?"),
+        ({"search": {}}, None, "has no search"),
+    ],
+)
+def test_mistakes_are_told(tmp_path: Path, changes: dict[str, Any], target: str | None, message: str) -> None:
+    with pytest.raises(UnweaveError) as told:
+        Search(study(tmp_path, **changes), tmp_path / "out", target=target)
+    assert message in str(told.value)
+
+
+def test_another_search_in_the_folder_is_refused(tmp_path: Path) -> None:
+    Search(study(tmp_path), tmp_path / "out").run(1, InProcess())
+    with pytest.raises(UnweaveError, match="trials of another search"):
+        Search(study(tmp_path, search={"latents": [2, 3]}), tmp_path / "out")
+
+
+def finished(tmp_path: Path) -> Run:
+    made = study(tmp_path, search={}, seeds=1)
+    run = Run.create(made.runs[0].config, tmp_path / "run")
+    assert work(run.folder) == "finished"
+    return run
+
+
+def test_tensorboard_gets_losses_and_scores(tmp_path: Path) -> None:
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    run = finished(tmp_path)
+    for _ in range(2):  # handed over twice, there once
+        track(run, "tensorboard", tmp_path / "board")
+    events = EventAccumulator(str(tmp_path / "board" / "run"))
+    events.Reload()
+    losses = events.Scalars("train/total")
+    assert [event.step for event in losses] == [1, 2, 3]
+    assert [event.value for event in losses] == pytest.approx([r["total"] for r in run.history], rel=1e-6)
+    assert events.Scalars("score/elbo")[0].value == pytest.approx(run.scores["elbo"]["value"], rel=1e-6)
+
+
+def test_mlflow_gets_config_losses_and_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[str, Any]] = []
+
+    class Started:
+        info = SimpleNamespace(run_id="7")
+
+        def __enter__(self) -> "Started":
+            return self
+
+        def __exit__(self, *_: object) -> None:
+            calls.append(("end", None))
+
+    def note(name: str) -> Any:
+        return lambda value, step=None: calls.append((name, (dict(value), step)))
+
+    fake = SimpleNamespace(
+        start_run=lambda run_name: calls.append(("start", run_name)) or Started(),
+        log_params=note("params"),
+        set_tags=note("tags"),
+        log_metrics=note("metrics"),
+    )
+    monkeypatch.setitem(sys.modules, "mlflow", fake)
+    run = finished(tmp_path)
+    told: list[Event] = []
+    tell = tracking(told.append, "mlflow", tmp_path)
+    tell(Event("started", run.folder))
+    tell(Event("ended", run.folder, "finished"))
+    assert len(told) == 2
+    assert calls[0] == ("start", "run")
+    assert calls[1][1][0]["objective"] == "BetaVAE"
+    assert [c[1][1] for c in calls if c[0] == "metrics"] == [1, 2, 3, 3]
+    assert calls[-2][1][0]["elbo"] == run.scores["elbo"]["value"]
+
+
+def test_executors_and_trackers_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert make("local", workers=3, attempts=None).workers == 3  # type: ignore[attr-defined]
+    with pytest.raises(UnweaveError, match="unknown executor 'lokal': did you mean local"):
+        make("lokal")
+    with pytest.raises(UnweaveError, match="local executor has no option address"):
+        make("local", address="auto")
+    with pytest.raises(UnweaveError, match="unknown tracker 'wandb'"):
+        tracking(print, "wandb", Path())
+    with pytest.raises(UnweaveError, match="must be like CPU=1"):
+        read_resources("one")
+    monkeypatch.setitem(sys.modules, "mlflow", None)
+    with pytest.raises(UnweaveError, match="mlflow is not installed"):
+        tracking(print, "mlflow", Path())
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(UnweaveError, match=r"unweave\[cluster\]"):
+        make("ray").execute([], print, lambda: False)
+    assert os.environ["RAY_USAGE_STATS_ENABLED"] == "0"
