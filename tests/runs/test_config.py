@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from unweave.errors import UnweaveError
+from unweave.objectives import Annealed, Averaged
 from unweave.runs import Config
 
 
@@ -104,3 +105,34 @@ def test_a_file_that_is_no_config_is_told(tmp_path: Path, content: str) -> None:
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(UnweaveError, match=r"there is no config file .*none\.yaml"):
         Config.read(tmp_path / "none.yaml")
+
+
+def test_capacity_and_averaging_wrap_any_objective() -> None:
+    config = Config.read(
+        words=["data=circles", "objective=FactorVAE", "capacity=7", "capacity_steps=50", "averaged=true"]
+    )
+    model = config.make_model((3, 64, 64))
+    objective = config.make_objective(model)
+    assert isinstance(objective, Averaged)
+    assert isinstance(objective.objective, Annealed)
+    assert (objective.objective.capacity, objective.objective.steps) == (7.0, 50)
+    assert objective.name == "FactorVAE"
+    assert objective.batches == 2
+    assert len(objective.critic_parameters(model)) == 14  # type: ignore[arg-type]
+
+
+def test_no_capacity_is_the_default_and_can_be_said() -> None:
+    assert Config.read(words=["data=circles", "capacity=none"]) == Config.read(words=["data=circles"])
+    with pytest.raises(UnweaveError, match="AAE has no KL that a capacity could hold"):
+        config = Config.read(words=["data=circles", "objective=AAE", "capacity=3"])
+        config.make_objective(config.make_model((3, 64, 64)))
+
+
+def test_a_pairing_is_part_of_the_model_and_of_the_identity() -> None:
+    paired = Config.read(words=["data=circles", "pairing=ada-gvae", "pairing.k=1"])
+    assert paired.pairing.options == {"k": 1, "divergence": "symmetric"}
+    assert paired.make_model((3, 64, 64)).pairing.k == 1  # type: ignore[union-attr]
+    plain = Config.read(words=["data=circles", "pairing=none"])
+    assert plain == Config.read(words=["data=circles"])
+    assert plain.identity != paired.identity
+    assert plain.make_model((3, 64, 64)).pairing is None  # type: ignore[union-attr]
