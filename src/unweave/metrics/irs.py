@@ -102,10 +102,6 @@ def _robustness(
     return float(np.average(robust.max(axis=1), weights=weights)), robust, weights
 
 
-_GUMBEL = float(np.pi / np.sqrt(6))
-"""Standard deviation of a maximum in units of the mean spacing scale at the extreme."""
-
-
 def _error(codes: NDArray[np.float64], classes: NDArray[np.int64], share: float, blocks: int) -> float:
     """The standard error of the score."""
     order = np.random.default_rng(0).permutation(len(codes))
@@ -115,9 +111,9 @@ def _error(codes: NDArray[np.float64], classes: NDArray[np.int64], share: float,
         sums.append(float(np.sum(weights * (1 - robust.max(axis=1)))))
     _, robust, weights = _robustness(codes, classes, share)
     still, total = float(np.sum(weights * (1 - robust.max(axis=1)))), float(weights.sum())
-    # The mean excess of the four most extreme codes over the next is the scale on which their maximum varies.
+    # For light tails a maximum varies by about the mean excess of the few most extreme codes over the next.
     extreme = -np.sort(-np.abs(codes - codes.mean(axis=0)), axis=0)[:5]
     scales = (extreme[:-1] - extreme[-1]).mean(axis=0) * (weights > 0)
     of_sum = float(np.std(sums, ddof=1)) / np.sqrt(blocks)
-    of_total = _GUMBEL * float(np.sqrt(np.sum(scales**2)))
+    of_total = float(np.sqrt(np.sum(scales**2)))
     return float(np.hypot(of_sum / total, still * of_total / total**2))

@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from unweave.errors import UnweaveError
+from unweave.metrics import dci
+from unweave.metrics import dci as dci_function
+from unweave.metrics.dci import completeness, disentanglement
+
+
+def representation(seed: int, n: int, sizes: tuple[int, ...], latents: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes from clean to hopeless: random mixing, random noise, and every third one sparse."""
+    rng = np.random.default_rng(seed)
+    v = np.stack([rng.integers(0, s, n) for s in sizes], 1)
+    mixing, noise = rng.uniform(0, 0.6), 10 ** rng.uniform(-2.3, -0.3)
+    mix = np.eye(len(sizes), latents) * (1 - mixing) + mixing * rng.normal(size=(len(sizes), latents))
+    if seed % 3 == 0:
+        mix *= rng.random(mix.shape) < 0.7
+    return (v / (np.array(sizes) - 1) - 0.5) @ mix + noise * rng.normal(size=(n, latents)), v
+
+
+def test_importances_by_hand() -> None:
+    r = np.array([[3.0, 1.0], [0.0, 2.0], [0.0, 0.0]])
+    h = -(0.75 * np.log2(0.75) + 0.25 * np.log2(0.25))
+    assert disentanglement(r) == pytest.approx(4 / 6 * (1 - h) + 2 / 6, abs=1e-6)
+    q = -(1 / 3 * np.log(1 / 3) + 2 / 3 * np.log(2 / 3)) / np.log(3)
+    assert completeness(r) == pytest.approx(3 / 6 + 3 / 6 * (1 - q), abs=1e-6)
+    assert completeness(r, weighted=False) == pytest.approx((1 + 1 - q) / 2, abs=1e-6)
+    assert disentanglement(0 * r) == pytest.approx(0, abs=1e-9)
+    assert disentanglement([[1.0], [1.0]]) == 1  # with one factor every latent serves one
+
+
+@pytest.mark.parametrize("backend", ["lightgbm", "forest", "lasso", "sklearn"])
+def test_every_backend_knows_identity_from_noise(backend: str) -> None:
+    v = np.tile(np.stack(np.meshgrid(range(3), range(4), indexing="ij"), -1).reshape(-1, 2), (30, 1))
+    noise = np.random.default_rng(0).normal(size=(len(v), 3))
+    good = dci(v * 1.0, v, backend=backend, blocks=0)  # type: ignore[arg-type]
+    bad = dci(noise, v, backend=backend, blocks=0)  # type: ignore[arg-type]
+    assert good["dci"].value > 0.9
+    assert good["dci_completeness"].value > 0.9
+    assert good["dci_informativeness"].value > 0.98
+    assert bad["dci_informativeness"].value < 0.6
+    assert good["dci"].constants["backend"] == backend
+
+
+def test_ubisoft_regresses() -> None:
+    rng = np.random.default_rng(0)
+    v = rng.random((300, 2))
+    scores = dci(v, v, mode="ubisoft")
+    assert scores["dci"].constants["backend"] == "forest"
+    assert scores["dci_informativeness"].value > 0.95
+    lasso = dci(v, v, mode="ubisoft", backend="lasso")
+    assert lasso["dci"].value > 0.99
+
+
+def test_a_missing_backend_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    import importlib
+
+    module = importlib.import_module("unweave.metrics.dci")
+    monkeypatch.setattr(module, "has_lightgbm", lambda: False)
+    codes, v = representation(0, 100, (3, 3), 2)
+    with pytest.raises(UnweaveError, match=r"pip install 'unweave\[trees\]'"):
+        dci_function(codes, v)
+
+
+def test_equal_seeds_give_equal_numbers_and_the_interval_holds_the_value() -> None:
+    codes, v = representation(1, 600, (3, 4), 4)
+    one, two = dci(codes, v, np.random.default_rng(3)), dci(codes, v, np.random.default_rng(3))
+    assert one == two
+    for score in one.values():
+        assert score.low <= score.value <= score.high  # type: ignore[operator]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_the_fast_backend_ranks_as_the_slow_one_does() -> None:
+    """30 representations, 1,000 codes x 10 latents, factors with 3, 4, 6, 6 and 6 values.
+
+    dSprites' own sizes would take the slow backend seven minutes a representation.
+    """
+    fast, slow = [], []
+    for seed in range(30):
+        codes, v = representation(seed, 1_000, (3, 4, 6, 6, 6), 10)
+        for backend, found in (("lightgbm", fast), ("sklearn", slow)):
+            scores = dci(codes, v, backend=backend, blocks=0)  # type: ignore[arg-type]
+            found.append([scores[name].value for name in ("dci", "dci_completeness", "dci_informativeness")])
+    for i in range(3):
+        assert spearmanr(np.array(fast)[:, i], np.array(slow)[:, i])[0] >= 0.95
