@@ -26,7 +26,7 @@ _SPACE = FactorSpace(_NAMES, (10, 10, 10, 8, 4, 15))
 _COUNT = 480_000
 _GEOMETRIES = 8 * 4 * 15
 _SAMPLES = 3
-_BLOCK = 16
+_BLOCK = 32
 # The label values of the original file, by which its classes are recognised.
 _LABELS = (
     *(np.arange(10) / 10,) * 3,

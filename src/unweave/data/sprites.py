@@ -1,5 +1,6 @@
 """Sprites in colour, in noise and on textures: dSprites with what its binary images lack."""
 
+import functools
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -16,7 +17,8 @@ from unweave.errors import UnweaveError, unknown
 
 _SIZE = 64
 _BYTES = _SIZE * _SIZE * 3
-_BLOCK = 16
+_BLOCK = 32
+_POOL = 1 << 20
 _COLOUR = {"hue": (0.0, 1.0), "saturation": (0.3, 0.7), "value": (0.3, 0.7)}
 
 
@@ -108,9 +110,12 @@ class BusySprites(Stored):
             raise unknown("picture of BusySprites", str(picture), ("swirls", "scream"))
         self.ground, self.picture = ground, picture
         self._sprites = DSprites()
-        self._patches: NDArray[np.uint8] | None = None
+        self._lines: NDArray[np.uint8] | None = None
         if ground == "texture":
-            self._patches = _patches(swirls() if picture == "swirls" else self._scream())
+            shown = swirls() if picture == "swirls" else self._scream()
+            self._picture_size = shown.shape[:2]
+            # Every stretch of 64 pixels, at half the brightness, wherever it begins; a view.
+            self._lines = sliding_window_view(np.ascontiguousarray(shown).ravel() >> 1, 3 * _SIZE)
         self._grid(self._sprites.factor_space(), (3, _SIZE, _SIZE))
 
     def sample(self, n: int, rng: Generator) -> Batch:
@@ -131,30 +136,28 @@ class BusySprites(Stored):
         self, rows: NDArray[np.int64], seeds: NDArray[np.int64], whole: bool = True
     ) -> NDArray[np.uint8]:
         pixels = self._sprites.triple(rows, whole=whole)
+        drawn = uniforms(seeds, 5)
+        if self.ground == "color":
+            return _as_images(pixels, _lines(128 + (drawn[:, :3] * 128).astype(np.uint8)))
+        disturb = self._add_noise if self.ground == "noise" else self._add_texture
         for start in range(0, len(rows), _BLOCK):  # small enough to stay in the processor's cache
-            part = slice(start, start + _BLOCK)
-            self._disturb(pixels[part], seeds[part])
+            disturb(pixels[start : start + _BLOCK], drawn[start : start + _BLOCK])
         return _as_images(pixels)
 
-    def _disturb(self, white: NDArray[np.uint8], seeds: NDArray[np.int64]) -> None:
-        """Draw the nuisance into white sprites (n, 64, 192), in place."""
-        if self.ground == "color":
-            white &= _lines(128 + (uniforms(seeds, 3) * 128).astype(np.uint8))
-            return
-        if self.ground == "noise":
-            white |= mixed(seeds, _BYTES // 8).view(np.uint8).reshape(white.shape)
-            return
-        assert self._patches is not None
-        drawn = uniforms(seeds, 5)
-        down, right = self._patches.shape[:2]
-        top, left = (drawn[:, :2] * [down, right // 3 + 1]).astype(np.int64).T
-        ground = self._patches[top, 3 * left]
-        colour = _lines((drawn[:, 2:] * 256).astype(np.uint8))
-        mean = ground & colour  # (a + b) // 2 is (a & b) + (a ^ b) // 2
-        ground ^= colour
-        ground >>= 1
-        mean += ground
-        white ^= mean  # 255 - x is x ^ 255
+    def _add_noise(self, white: NDArray[np.uint8], drawn: NDArray[np.float64]) -> None:
+        first, second = (drawn[:, :2] * _POOL).astype(np.int64).T
+        grain = _noise_pool()[first]
+        grain ^= _noise_pool()[second]
+        white |= grain.reshape(white.shape)
+
+    def _add_texture(self, white: NDArray[np.uint8], drawn: NDArray[np.float64]) -> None:
+        assert self._lines is not None
+        height, width = self._picture_size
+        top, left = (drawn[:, :2] * [height - _SIZE + 1, width - _SIZE + 1]).astype(np.int64).T
+        first = ((top * width + left)[:, None] + np.arange(_SIZE) * width) * 3
+        ground = self._lines[first]  # half as bright as the picture
+        ground += _lines((drawn[:, 2:] * 128).astype(np.uint8))
+        white ^= ground  # 255 - x is x ^ 255
 
     def _scream(self) -> NDArray[np.uint8]:
         import PIL.Image
@@ -203,6 +206,14 @@ def uniforms(seeds: NDArray[np.int64], n: int) -> NDArray[np.float64]:
     return np.asarray((mixed(seeds, n) >> np.uint64(11)) / 2.0**53)
 
 
+@functools.lru_cache(maxsize=1)
+def _noise_pool() -> NDArray[np.uint8]:
+    """All stretches of a megabyte of uniform noise, a view; two of them, added bit by bit, are new noise."""
+    pool = np.random.default_rng(0).integers(256, size=_POOL + _BYTES, dtype=np.uint8)
+    view: NDArray[np.uint8] = sliding_window_view(pool, _BYTES)
+    return view
+
+
 def swirls(height: int = 274, width: int = 350) -> NDArray[np.uint8]:
     """A picture of warm and cool bands, (height, width, 3): smooth at large, busy at small scales.
 
@@ -217,13 +228,6 @@ def swirls(height: int = 274, width: int = 350) -> NDArray[np.uint8]:
     stops = np.array([[0.10, 0.12, 0.25], [0.25, 0.35, 0.45], [0.75, 0.40, 0.15], [0.95, 0.75, 0.35]])
     colour = [np.interp(bands, np.linspace(0, 1, 4), stops[:, c]) for c in range(3)]
     return np.asarray(np.rint(255 * np.stack(colour, axis=-1)), np.uint8)
-
-
-def _patches(picture: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """All patches of a picture, a view: (down, 3 right, 64, 192); those at every third place begin with red."""
-    lines = np.ascontiguousarray(picture).reshape(len(picture), -1)
-    view: NDArray[np.uint8] = sliding_window_view(lines, (_SIZE, 3 * _SIZE))
-    return view
 
 
 def _lines(colour: NDArray[np.uint8]) -> NDArray[np.uint8]:

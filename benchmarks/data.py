@@ -1,0 +1,181 @@
+"""Images a second of every data set, against an item-wise DataLoader; and training on more data than memory.
+
+    python benchmarks/data.py [NAME ...]      batches of 256, one process; the DataLoader has 2 workers
+    python benchmarks/data.py --memory        200,000 images 64 x 64 x 3 (2.46 GB) within 1 GB of memory
+
+Both sides hand out uint8 batches. Rounds alternate between the two, medians are compared: on a shared machine only the
+ratio means anything. Real files that are not here are replaced by files of their form with random content.
+"""
+
+import argparse
+import itertools
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import DataLoader
+
+from unweave import data
+from unweave.data import Dataset
+from unweave.training import machine
+
+BATCH = 256
+ROUNDS = 5
+
+machine.prepare(1)  # the settings that training has
+
+
+class ItemWise(torch.utils.data.Dataset):  # type: ignore[type-arg]
+    """The usual way: one image at a time."""
+
+    def __init__(self, dataset: Dataset) -> None:
+        self.dataset = dataset
+
+    def __len__(self) -> int:
+        return self.dataset.count or 0
+
+    def __getitem__(self, i: int) -> torch.Tensor:
+        return torch.from_numpy(self.dataset.at([i])[0])
+
+
+def random_arrays(folder: Path, channels: int) -> Dataset:
+    rng = np.random.default_rng(0)
+    path = folder / f"random{channels}.npz"
+    np.savez(path, images=rng.integers(256, size=(20_000, 64, 64, channels), dtype=np.uint8))
+    return data.Arrays(path)
+
+
+def sets(folder: Path) -> dict[str, Dataset]:
+    return {
+        "DSprites": data.DSprites(),
+        "BusySprites color": data.BusySprites(ground="color"),
+        "BusySprites noise": data.BusySprites(ground="noise"),
+        "BusySprites texture": data.BusySprites(ground="texture"),
+        "XYSquares": data.XYSquares(),
+        "Shapes3D": data.Shapes3D(),
+        "Objects3D": data.Objects3D(),
+        "Glyphs": data.Glyphs(),
+        "stored 64 x 64 x 1": random_arrays(folder, 1),
+        "stored 64 x 64 x 3": random_arrays(folder, 3),
+    }
+
+
+def batches_per_second(dataset: Dataset, seconds: float = 0.4) -> float:
+    time.sleep(0.5)  # until the workers have filled their queue and rest
+    rng = np.random.default_rng(0)
+    start, done = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        torch.from_numpy(dataset.sample(BATCH, rng).images)
+        done += 1
+    return done * BATCH / (time.perf_counter() - start)
+
+
+def items_per_second(batches: Any, seconds: float = 1.0) -> float:
+    """Of an endless DataLoader that is already running."""
+    for _ in range(8):  # what the workers have made in advance
+        next(batches)
+    start, done = time.perf_counter(), 0
+    while time.perf_counter() - start < seconds:
+        next(batches)
+        done += 1
+    return done * BATCH / (time.perf_counter() - start)
+
+
+def throughput(names: list[str]) -> None:
+    results = {}
+    print(
+        f"{'data set':22}{'batches':>12}{'item-wise':>12}{'ratio':>9}   (images a second, medians of {ROUNDS})"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        for name, dataset in sets(Path(folder)).items():
+            if names and not any(wanted.lower() in name.lower() for wanted in names):
+                continue
+            dataset.sample(BATCH, np.random.default_rng(0))  # made, cached, mapped
+            loader: DataLoader[torch.Tensor] = DataLoader(
+                ItemWise(dataset), batch_size=BATCH, shuffle=True, num_workers=2, persistent_workers=True
+            )
+            endless = itertools.chain.from_iterable(itertools.repeat(loader))
+            for _ in range(6):
+                next(endless)
+            rounds = [(batches_per_second(dataset), items_per_second(endless)) for _ in range(ROUNDS)]
+            del endless, loader
+            fast, slow = (statistics.median(column) for column in zip(*rounds, strict=True))
+            ratio = statistics.median(a / b for a, b in rounds)
+            results[name] = {"batches": round(fast), "item-wise": round(slow), "ratio": round(ratio, 1)}
+            print(f"{name:22}{fast:12,.0f}{slow:12,.0f}{ratio:8.0f}x", flush=True)
+    print(json.dumps(results))
+
+
+BUDGET = 1 << 30
+
+
+def memory() -> None:
+    """Train 50 steps on 2.46 GB in a process that may not have more than 1 GB of memory of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "large.npy"
+        images = np.lib.format.open_memmap(path, mode="w+", dtype=np.uint8, shape=(200_000, 64, 64, 3))
+        rng = np.random.default_rng(0)
+        for start in range(0, 200_000, 2000):
+            images[start : start + 2000] = rng.integers(256, size=(2000, 1, 1, 3), dtype=np.uint8)
+        images.flush()
+        import zipfile
+
+        with zipfile.ZipFile(Path(folder) / "large.npz", "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+            archive.write(path, "images.npy")
+        del images
+        path.unlink()
+        size = (Path(folder) / "large.npz").stat().st_size
+        child = subprocess.run(
+            [sys.executable, __file__, "--train", str(Path(folder) / "large.npz")],
+            check=True, capture_output=True, text=True, env={**os.environ, "OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+        told = json.loads(child.stdout.splitlines()[-1])
+        print(f"file {size / 1e9:.2f} GB, budget {BUDGET / 1e9:.2f} GB (RLIMIT_DATA), {told['status']}: "
+              f"peak of the process's own memory {told['peak'] / 1e9:.2f} GB")  # fmt: skip
+
+
+def train(path: str) -> None:
+    # Private writable memory: heap, anonymous maps; not the mapped file, which the kernel can drop at any time.
+    resource.setrlimit(resource.RLIMIT_DATA, (BUDGET, BUDGET))
+    from unweave.runs import Config, Run
+
+    words = [f"data={path}", "steps=50", "batch_size=64", "latents=6"]
+    peak = 0
+
+    def watch() -> bool:
+        nonlocal peak
+        peak = max(peak, own_memory())
+        return False
+
+    with tempfile.TemporaryDirectory() as folder:
+        outcome = Run.create(Config.read(words=words), Path(folder) / "run").train(stop=watch)
+    print(json.dumps({"status": f"{outcome.status} {outcome.step} steps", "peak": peak}))
+
+
+def own_memory() -> int:
+    """Resident memory of this process that is not a mapped file, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) * 1024
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--memory", action="store_true")
+    parser.add_argument("--train")
+    asked = parser.parse_args()
+    if asked.train:
+        train(asked.train)
+    elif asked.memory:
+        memory()
+    else:
+        throughput(asked.names)
