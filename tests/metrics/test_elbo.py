@@ -25,9 +25,16 @@ def test_a_posterior_at_the_threshold_is_unused() -> None:
     assert elbo_scores([1.0], [[1.0, 1.0]], [[0.5, 0.499]])["latents_used"].value == 1
 
 
+def test_a_divergence_that_does_not_split_by_latent() -> None:
+    scores = elbo_scores([10.0, 12.0], [[2.0], [4.0]], [[0.1, 1.0], [0.2, 0.3]])
+    assert scores["kl"].value == 3 and scores["elbo"].value == -14 and scores["latents_used"].value == 1.5
+    assert "per_latent" not in scores["kl"].constants
+    assert scores["latents_used"].range == (0.0, 2.0)
+
+
 def test_shapes_that_do_not_fit() -> None:
     with pytest.raises(UnweaveError, match="one shape"):
-        elbo_scores([1.0], [[1.0, 2.0]], [[1.0]])
+        elbo_scores([1.0], [[1.0, 2.0]], [[1.0, 1.0, 1.0]])
     with pytest.raises(UnweaveError, match="one value per image"):
         elbo_scores([1.0, 2.0], [[1.0]], [[1.0]])
     with pytest.raises(UnweaveError, match="finite"):
