@@ -118,7 +118,7 @@ BAD = [
     (["trian", "circles"], "unknown command 'trian': did you mean train?"),
     (["evaluate", "nowhere"], "nowhere is not the folder of a run"),
     (["report", "nowhere"], "nowhere is not the folder of a run"),
-    (["data", "show", "dsprite"], "did you mean DSprites?"),
+    (["data", "show", "dsprite"], "did you mean DSprites"),
 ]
 
 
