@@ -157,3 +157,13 @@ def test_black_and_white_reconstructions_keep_finite_gradients_when_blurred() ->
 def test_impossible_blurs_are_refused(options: dict[str, object], message: str) -> None:
     with pytest.raises(UnweaveError, match=message):
         MSE(SHAPE, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("family", [Bernoulli, Gaussian, MSE])
+@pytest.mark.parametrize("blur", ["none", "box"])
+def test_gradients_are_those_of_finite_differences(family: type, blur: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    features = torch.randn(2, *SHAPE, generator=generator, dtype=torch.float64, requires_grad=True)
+    images = torch.rand(2, *SHAPE, generator=generator, dtype=torch.float64)
+    likelihood = family(SHAPE, blur=blur, blur_radius=1).double()
+    assert torch.autograd.gradcheck(lambda f: likelihood(f).log_prob(images), features)

@@ -262,19 +262,24 @@ class _BernoulliMeans(_Images):
 
 
 class _LogBernoulli(torch.autograd.Function):
-    """``x log p + (1 - x) log(1 - p)`` and its gradient ``(x - p) / (p (1 - p))``: a fifth of the library's time."""
+    """``x log p + (1 - x) log(1 - p)`` and its gradient ``(x - p) / (p (1 - p))``, in fewer passes than the library."""
+
+    generate_vmap_rule = True
 
     @staticmethod
-    def forward(ctx: Any, probability: Tensor, value: Tensor) -> Tensor:
+    def forward(probability: Tensor, value: Tensor) -> Tensor:
         p = probability.clamp(1e-6, 1 - 1e-6)
-        ctx.save_for_backward(p, value)
-        return torch.lerp(torch.log1p(-p), p.log(), value)
+        return torch.lerp((1 - p).log(), p.log(), value)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        p, value = ctx.saved_tensors
-        slope = torch.sub(value, p).div_(torch.addcmul(p, p, p, value=-1))
-        return slope.mul_(gradient), None
+        probability, value = ctx.saved_tensors
+        p = probability.clamp(1e-6, 1 - 1e-6)
+        return gradient * (value - p) / torch.addcmul(p, p, p, value=-1), None
 
 
 class GaussianImages(_Images):
@@ -341,18 +346,22 @@ def _squared_distance(mean: Tensor, value: Tensor) -> Tensor:
 
 
 class _SquaredDistance(torch.autograd.Function):
-    """``sum_i (mean_i - x_i)^2`` of each image, with a backward pass that reads its numbers once."""
+    """``sum_i (mean_i - x_i)^2`` of each image, with a backward pass of two operations."""
+
+    generate_vmap_rule = True
 
     @staticmethod
-    def forward(ctx: Any, mean: Tensor, value: Tensor) -> Tensor:
-        difference = mean - value
-        ctx.save_for_backward(difference)
-        return difference.square().sum((1, 2, 3))
+    def forward(mean: Tensor, value: Tensor) -> Tensor:
+        return (mean - value).square().sum((1, 2, 3))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.save_for_backward(*inputs)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None]:
-        (difference,) = ctx.saved_tensors
-        slope = difference * (2 * gradient)[:, None, None, None]
+        mean, value = ctx.saved_tensors
+        slope = (mean - value) * (2 * gradient)[:, None, None, None]
         return slope, -slope if ctx.needs_input_grad[1] else None
 
 
