@@ -115,6 +115,14 @@ def test_student_t_against_scipy() -> None:
         np.testing.assert_allclose(StudentT(1, nu=nu).double()().log_prob(z).numpy(), expected, atol=2e-6)
 
 
+def test_the_entropy_of_student_t_against_scipy() -> None:
+    for nu in (0.7, 5.0, 1e6):
+        entropy = StudentT(3, nu=nu)().entropy().item()
+        assert entropy == pytest.approx(
+            3 * stats.t(nu).entropy() if nu < 1e5 else 3 * stats.norm.entropy(), rel=1e-5
+        )
+
+
 def test_generalised_normal_against_scipy() -> None:
     z = torch.linspace(-4, 4, 81, dtype=torch.float64).unsqueeze(1)
     for p, tau in ((0.5, 1.0), (1.7, 0.4), (20.0, 0.05)):

@@ -56,10 +56,17 @@ class FactoredStudentT(TorchStudentT):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Log-density of each value."""
-        nu = self.df.double()
-        log_normaliser = (
-            0.5 * (nu.log() + math.log(math.pi)) + torch.lgamma(nu / 2) - torch.lgamma((nu + 1) / 2)
-        )
         standard = (value - self.loc) / self.scale
         tail = 0.5 * (self.df + 1) * torch.log1p(standard.square() / self.df)
-        return -tail - self.scale.log() - log_normaliser.to(value.dtype)
+        return -tail - self.scale.log() - self._log_normaliser().to(value.dtype)
+
+    def entropy(self) -> Tensor:
+        """``(nu + 1) / 2 (digamma((nu + 1) / 2) - digamma(nu / 2))`` plus the logarithm of the normaliser, in nats."""
+        nu = self.df.double()
+        tail = 0.5 * (nu + 1) * (torch.digamma((nu + 1) / 2) - torch.digamma(nu / 2))
+        return (tail + self._log_normaliser()).to(self.df) + self.scale.log()
+
+    def _log_normaliser(self) -> Tensor:
+        nu = self.df.double()
+        gammas = torch.lgamma(nu / 2) - torch.lgamma((nu + 1) / 2)
+        return 0.5 * (nu.log() + math.log(math.pi)) + gammas

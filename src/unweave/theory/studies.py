@@ -98,8 +98,8 @@ def annealing_study(tell: Tell = lambda _: None) -> Study:
     """
     tell("theorem 1 and corollaries")
     beta = 4.0
-    axis = torch.linspace(-14, 14, 701, dtype=torch.float64)
-    weights = torch.full_like(axis, 28 / 700)
+    axis = torch.linspace(-14, 14, 351, dtype=torch.float64)
+    weights = torch.full_like(axis, 28 / 350)
     q = diagonal(
         torch.tensor([0.7, -0.4], dtype=torch.float64), torch.tensor([0.3, 0.6], dtype=torch.float64)
     )
@@ -134,7 +134,7 @@ def annealing_study(tell: Tell = lambda _: None) -> Study:
     ):
         there = point.clone().requires_grad_()
         add(name, torch.autograd.grad(target(there, beta), there)[0].norm().item(), 0.0)
-    betas = np.geomspace(0.25, 8, 30)
+    betas = np.geomspace(0.25, 8, 16)
     terms: dict[str, list[float]] = {}
     left = []
     law = StudentT(2).double()()
