@@ -201,6 +201,8 @@ def describe(hint: Any) -> str:
     Example:
         >>> describe(tuple[int, ...]), describe(int | None), describe(typing.Literal["a", "b"])
         ('a list of whole numbers', 'a whole number or none', 'one of a, b')
+        >>> describe(tuple[tuple[float, ...], ...])
+        'a list of lists of numbers'
     """
     origin, arguments = typing.get_origin(hint), typing.get_args(hint)
     if origin in (typing.Union, types.UnionType):
@@ -216,6 +218,8 @@ def describe(hint: Any) -> str:
 
 
 def _plural(phrase: str) -> str:
+    if phrase.startswith("a list "):
+        return "lists " + phrase.removeprefix("a list ")
     return phrase.removeprefix("a ") + "s" if phrase.startswith("a ") else phrase
 
 
