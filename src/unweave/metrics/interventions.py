@@ -207,21 +207,32 @@ def draw_subsets(counts: NDArray[np.int64], samples: int, rng: np.random.Generat
     drawn = np.empty((len(counts), samples), dtype=np.int64)
     enough = counts >= samples
     drawn[~enough] = rng.integers(0, counts[~enough, None], (int(np.sum(~enough)), samples))
-    many = counts[enough]
-    if len(many) == 0:
-        return drawn
-    if len(many) * int(many.max()) <= 1 << 22 and int(many.max()) < 40 * samples:
-        # The first places of a random order of all numbers below the count.
-        keys = rng.random((len(many), int(many.max())), dtype=np.float32)
-        keys[np.arange(keys.shape[1]) >= many[:, None]] = 2.0
-        drawn[enough] = np.argpartition(keys, samples - 1, axis=1)[:, :samples]
-        return drawn
-    chosen = np.full((len(many), samples), -1, dtype=np.int64)
-    # Floyd's subset sampling, all votes at once: uniform over subsets in `samples` steps.
-    for i in range(samples):
-        last = many - samples + i
-        pick = rng.integers(0, last + 1)
-        taken = (chosen[:, :i] == pick[:, None]).any(axis=1)
-        chosen[:, i] = np.where(taken, last, pick)
-    drawn[enough] = chosen
+    drawn[enough] = _distinct(counts[enough], samples, rng)
     return drawn
+
+
+def _distinct(counts: NDArray[np.int64], samples: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A random subset of ``samples`` numbers below each count, (votes, samples); uniform over subsets."""
+    chosen = np.empty((len(counts), samples), dtype=np.int64)
+    near = counts < 4 * samples
+    if near.any():
+        # The first places of a random order of all numbers below the count.
+        few = counts[near]
+        keys = rng.random((len(few), int(few.max())), dtype=np.float32)
+        keys[np.arange(keys.shape[1]) >= few[:, None]] = 2.0
+        chosen[near] = np.argpartition(keys, samples - 1, axis=1)[:, :samples]
+    rows = np.flatnonzero(~near)
+    if len(rows) == 0:
+        return chosen
+    picked = (rng.random((len(rows), samples)) * counts[rows, None]).astype(np.int64)
+    while len(rows):
+        # Numbers drawn before are drawn again, which leaves every subset equally likely.
+        picked.sort(axis=1)
+        again = np.zeros(picked.shape, dtype=bool)
+        np.equal(picked[:, 1:], picked[:, :-1], out=again[:, 1:])
+        done = ~again.any(axis=1)
+        chosen[rows[done]] = picked[done]
+        rows, picked, again = rows[~done], picked[~done], again[~done]
+        vote, place = np.nonzero(again)
+        picked[vote, place] = (rng.random(len(vote)) * counts[rows[vote]]).astype(np.int64)
+    return chosen
