@@ -1,10 +1,11 @@
 """Images a second of every data set, against an item-wise DataLoader; and training on more data than memory.
 
-    python benchmarks/data.py [NAME ...]      batches of 256, one process; the DataLoader has 2 workers
-    python benchmarks/data.py --memory        200,000 images 64 x 64 x 3 (2.46 GB) within 1 GB of memory
+    python benchmarks/data.py [--floats] [NAME ...]   batches of 256, one process; the DataLoader has 2 workers
+    python benchmarks/data.py --memory                200,000 images 64 x 64 x 3 (2.46 GB) within 1 GB of memory
 
-Both sides hand out uint8 batches. Rounds alternate between the two, medians are compared: on a shared machine only the
-ratio means anything. Real files that are not here are replaced by files of their form with random content.
+Both sides hand out bytes, or, with --floats, float32 in [0, 1] as a network takes it. Rounds alternate between the two,
+medians are compared: on a shared machine only the ratio means anything. Real files that are not here are replaced by files
+of their form with random content.
 """
 
 import argparse
@@ -27,6 +28,7 @@ from torch.utils.data import DataLoader
 from unweave import data
 from unweave.data import Dataset
 from unweave.training import machine
+from unweave.vae import as_tensor
 
 BATCH = 256
 ROUNDS = 5
@@ -35,16 +37,18 @@ machine.prepare(1)  # the settings that training has
 
 
 class ItemWise(torch.utils.data.Dataset):  # type: ignore[type-arg]
-    """The usual way: one image at a time."""
+    """The usual way: one image at a time; as bytes, or as the contiguous floats that a network takes."""
 
-    def __init__(self, dataset: Dataset) -> None:
+    def __init__(self, dataset: Dataset, floats: bool) -> None:
         self.dataset = dataset
+        self.floats = floats
 
     def __len__(self) -> int:
         return self.dataset.count or 0
 
     def __getitem__(self, i: int) -> torch.Tensor:
-        return torch.from_numpy(self.dataset.at([i])[0])
+        image = torch.from_numpy(self.dataset.at([i])[0])
+        return image.contiguous().float().div(255) if self.floats else image
 
 
 def random_arrays(folder: Path, channels: int) -> Dataset:
@@ -69,12 +73,13 @@ def sets(folder: Path) -> dict[str, Dataset]:
     }
 
 
-def batches_per_second(dataset: Dataset, seconds: float = 0.4) -> float:
+def batches_per_second(dataset: Dataset, floats: bool, seconds: float = 0.4) -> float:
     time.sleep(0.5)  # until the workers have filled their queue and rest
     rng = np.random.default_rng(0)
     start, done = time.perf_counter(), 0
     while time.perf_counter() - start < seconds:
-        torch.from_numpy(dataset.sample(BATCH, rng).images)
+        images = dataset.sample(BATCH, rng).images
+        as_tensor(images) if floats else torch.from_numpy(images)
         done += 1
     return done * BATCH / (time.perf_counter() - start)
 
@@ -90,7 +95,7 @@ def items_per_second(batches: Any, seconds: float = 1.0) -> float:
     return done * BATCH / (time.perf_counter() - start)
 
 
-def throughput(names: list[str]) -> None:
+def throughput(names: list[str], floats: bool) -> None:
     results = {}
     print(
         f"{'data set':22}{'batches':>12}{'item-wise':>12}{'ratio':>9}   (images a second, medians of {ROUNDS})"
@@ -101,12 +106,16 @@ def throughput(names: list[str]) -> None:
                 continue
             dataset.sample(BATCH, np.random.default_rng(0))  # made, cached, mapped
             loader: DataLoader[torch.Tensor] = DataLoader(
-                ItemWise(dataset), batch_size=BATCH, shuffle=True, num_workers=2, persistent_workers=True
+                ItemWise(dataset, floats),
+                batch_size=BATCH,
+                shuffle=True,
+                num_workers=2,
+                persistent_workers=True,
             )
             endless = itertools.chain.from_iterable(itertools.repeat(loader))
             for _ in range(6):
                 next(endless)
-            rounds = [(batches_per_second(dataset), items_per_second(endless)) for _ in range(ROUNDS)]
+            rounds = [(batches_per_second(dataset, floats), items_per_second(endless)) for _ in range(ROUNDS)]
             del endless, loader
             fast, slow = (statistics.median(column) for column in zip(*rounds, strict=True))
             ratio = statistics.median(a / b for a, b in rounds)
@@ -170,6 +179,7 @@ def own_memory() -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
+    parser.add_argument("--floats", action="store_true")
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--train")
     asked = parser.parse_args()
@@ -178,4 +188,4 @@ if __name__ == "__main__":
     elif asked.memory:
         memory()
     else:
-        throughput(asked.names)
+        throughput(asked.names, asked.floats)
