@@ -4,8 +4,8 @@
     python benchmarks/data.py --memory                200,000 images 64 x 64 x 3 (2.46 GB) within 1 GB of memory
 
 Both sides hand out bytes, or, with --floats, float32 in [0, 1] as a network takes it. Rounds alternate between the two,
-medians are compared: on a shared machine only the ratio means anything. Real files that are not here are replaced by files
-of their form with random content.
+medians are compared: on a shared machine only the ratio means anything. Sets that come from files are all gathered from
+one array, so that random content stands for them.
 """
 
 import argparse
