@@ -21,6 +21,7 @@ test-slow: $(READY)  ## the tests that take minutes
 
 benchmarks: $(READY)  ## ratios measured in one run, on an otherwise idle machine
 	$(BIN)/python benchmarks/training_speed.py
+	$(BIN)/python benchmarks/metrics.py --dsprites
 	$(BIN)/python benchmarks/sweep.py
 
 $(READY): pyproject.toml constraints.txt

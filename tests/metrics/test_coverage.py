@@ -28,8 +28,8 @@ Measure = Callable[[np.ndarray, np.ndarray, np.random.Generator], Score]
 CASES: dict[str, tuple[Measure, int, int | None]] = {
     "mig": (lambda z, v, r: metrics.mig(z, v), 10_000, 1_000_000),
     "modularity": (lambda z, v, r: metrics.modularity(z, v), 10_000, 1_000_000),
-    "infomec_modularity": (lambda z, v, r: metrics.infomec(z, v)["infomec_modularity"], 10_000, 300_000),
-    "infomec_compactness": (lambda z, v, r: metrics.infomec(z, v)["infomec_compactness"], 10_000, 300_000),
+    "infomec_modularity": (lambda z, v, r: metrics.infomec(z, v)["infomec_modularity"], 10_000, 1_000_000),
+    "infomec_compactness": (lambda z, v, r: metrics.infomec(z, v)["infomec_compactness"], 10_000, 1_000_000),
     "infomec_explicitness": (lambda z, v, r: metrics.infomec(z, v)["infomec_explicitness"], 3_000, 300_000),
     "explicitness": (lambda z, v, r: metrics.explicitness(z, v, r), 3_000, 100_000),
     "sap_correlations": (lambda z, v, r: metrics.sap(z, v, mode="ubisoft"), 2_000, 400_000),

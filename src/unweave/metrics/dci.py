@@ -99,7 +99,7 @@ def dci(
     if blocks > 1 and len(z) >= 40 * blocks:
         parts = [
             _weigh(z[part], targets[part], z[:0], targets[:0], backend, mode, seed)[0]
-            for part in np.array_split(order, blocks)
+            for part in np.array_split(train if mode != "ubisoft" else order, blocks)
         ]
         of_parts = [(disentanglement(r), completeness(r, weighted=mode != "ubisoft")) for r in parts]
         intervals = [interval_of_blocks(values[i], [part[i] for part in of_parts]) for i in (0, 1)]

@@ -19,7 +19,7 @@ _TITLES = {
 
 
 def matrices(found: Sequence[Matrices], *, title: str | None = None) -> Figure:
-    """Average distance matrices, a row for each factor and a column for each level.
+    """Average distance matrices for each factor and each level.
 
     Each matrix has its own scale from 0 (white) to its largest entry (dark); the number above it is its correlation
     with the distances of the factors.
@@ -40,9 +40,13 @@ def matrices(found: Sequence[Matrices], *, title: str | None = None) -> Figure:
     if not found:
         raise UnweaveError("at least one factor is needed to draw distance matrices")
     levels = [level for level in _TITLES if level in found[0].levels]
+    # Few levels lie below each other, as in figure 3; many stand side by side, as in figure 4.
+    across = len(levels) > 2
+    rows, columns = (len(found), len(levels)) if across else (len(levels), len(found))
     with style():
-        figure = Figure(figsize=(1.1 + 1.75 * len(levels), 0.6 + 1.9 * len(found)), layout="constrained")
-        panels = figure.subplots(len(found), len(levels), squeeze=False)
+        figure = Figure(figsize=(1.1 + 1.75 * columns, 0.6 + 1.9 * rows), layout="constrained")
+        panels = figure.subplots(rows, columns, squeeze=False)
+        panels = panels if across else panels.T
         for row, one in zip(panels, found, strict=True):
             correlations = one.correlations()
             for axes, level in zip(row, levels, strict=True):
@@ -55,9 +59,15 @@ def matrices(found: Sequence[Matrices], *, title: str | None = None) -> Figure:
                     spine.set_color(FAINT)
                 note = "" if level == "factors" else f"r = {correlations[level]:.2f}"
                 axes.set_xlabel(note, color=INK, fontsize=8)
-            row[0].set_ylabel(one.factor)
+            if across:
+                row[0].set_ylabel(one.factor)
+            else:
+                row[0].set_title(one.factor, fontsize=9)
         for axes, level in zip(panels[0], levels, strict=True):
-            axes.set_title(_TITLES[level], fontsize=9)
+            if across:
+                axes.set_title(_TITLES[level], fontsize=9)
+            else:
+                axes.set_ylabel(_TITLES[level])
         if title:
             figure.suptitle(title, fontsize=10, fontweight="bold", x=0.02, ha="left")
     return figure

@@ -75,7 +75,8 @@ def agreement_matrix(found: Agreement) -> Figure:
         axes.spines[:].set_visible(False)
         for i in range(n):
             for j in range(n):
-                axes.text(j, i, f"{found.values[i, j]:.2f}", ha="center", va="center", fontsize=7, color=INK)
+                ink = "white" if abs(found.values[i, j]) > 0.7 else INK
+                axes.text(j, i, f"{found.values[i, j]:.2f}", ha="center", va="center", fontsize=7, color=ink)
         axes.set_title(f"{found.kind} correlation over {found.models} models")
     return figure
 

@@ -1,0 +1,271 @@
+# ruff: noqa: E501
+"""Write docs/metrics.md and its pictures: every number on the page is computed here.
+
+python docs/make_metrics.py
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from unweave.metrics import (
+    METRICS,
+    Encoded,
+    agreement,
+    beta_vae_score,
+    dci,
+    factor_vae_score,
+    geometry_score,
+    irs,
+    mig,
+    modularity,
+    score_all,
+    sensitivity,
+)
+from unweave.plots import comparison, save
+from unweave.plots.metrics import agreement_matrix, bars, responses, sensitivity_curves
+
+DOCS = Path(__file__).parent
+PICTURES = DOCS / "pictures"
+
+
+def plane(n: int = 21) -> np.ndarray:
+    """A grid over the unit square."""
+    axis = np.linspace(0, 1, n)
+    return np.stack(np.meshgrid(axis, axis, indexing="ij"), -1).reshape(-1, 2)
+
+
+def turn(degrees: float) -> np.ndarray:
+    """A rotation matrix."""
+    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
+    return np.array([[c, s], [-s, c]])
+
+
+def dense(n: int = 6_000, sizes: tuple[int, ...] = (3, 6, 8, 8, 8)) -> np.ndarray:
+    """Factors drawn at random."""
+    rng = np.random.default_rng(0)
+    return np.stack([rng.integers(0, s, n) for s in sizes], axis=1)
+
+
+def missing_factor() -> str:
+    """FAC figure 3: K - 1 factors are enough for the beta-VAE score."""
+    v = dense()
+    values = {}
+    for kept in (5, 4, 3, 2, 1):
+        codes = v[:, 5 - kept :] * 1.0
+        values[f"{kept} of 5"] = {
+            "beta-VAE score": beta_vae_score(codes, v, np.random.default_rng(0)).value,
+            "FactorVAE score": factor_vae_score(codes, v, np.random.default_rng(0)).value,
+            "MIG": mig(codes, v).value,
+        }
+    save(bars(values, chance=0.2), PICTURES / "metrics-missing.png")
+    four = values["4 of 5"]
+    return (
+        f"Codes that hold four of five factors, each in a latent of its own, and nothing of the fifth: the beta-VAE "
+        f"score is **{four['beta-VAE score']:.3f}**, the FactorVAE score {four['FactorVAE score']:.3f} and MIG "
+        f"{four['MIG']:.3f}. The classifier learns that the fifth factor is meant when no difference vanishes.\n\n"
+        f"![Scores of codes with fewer and fewer factors](pictures/metrics-missing.png)\n"
+    )
+
+
+def rotation_and_folds() -> str:
+    """SBD appendix H: MIG under a rotation and under a fold along an axis."""
+    f = plane(32)
+    classes = np.rint(f * 31).astype(int)
+    angles = np.arange(0, 91, 5)
+    turned = [(f - 0.5) @ turn(a) for a in angles]
+    lines = {
+        "MIG": [mig(z, classes).value for z in turned],
+        "geometry": [geometry_score(z, f).value for z in turned],
+        "modularity": [modularity(z, classes).value for z in turned],
+        "IRS": [irs(z, classes).value for z in turned],
+    }
+    centres = np.linspace(0, 0.5, 11)
+    folded = [np.stack([np.abs(f[:, 0] - c), f[:, 1]], axis=1) for c in centres]
+    folds = {
+        "MIG": [mig(z, classes).value for z in folded],
+        "geometry": [geometry_score(z, f).value for z in folded],
+        "modularity": [modularity(z, classes).value for z in folded],
+        "IRS": [irs(z, classes).value for z in folded],
+    }
+    save(
+        responses(
+            {"turned": (angles, lines), "folded": (centres, folds)},
+            xlabel={
+                "turned": "angle against the latent axes (degrees)",
+                "folded": "share of the first factor that is folded over",
+            },
+        ),
+        PICTURES / "metrics-turned-folded.png",
+    )
+    small = plane()
+    double = np.abs(small - 0.5)
+    shown = {"as it is": small, "turned by 45°": (small - 0.5) @ turn(45), "folded twice": double}
+    scores = [geometry_score(z, small).value for z in shown.values()]
+    save(comparison(shown, small, scores=scores), PICTURES / "metrics-planes.png")
+    twice = mig(np.abs(f - 0.5), classes).value
+    return (
+        f"Turn a perfect map of x and y by 45° and MIG falls from {lines['MIG'][0]:.2f} to **{lines['MIG'][9]:.2f}**, "
+        f"though nothing about the map has changed; geometry stays at {lines['geometry'][9]:.2f}. Fold it in two along "
+        f"both axes, so that four places share every code, and MIG is still **{twice:.2f}**, while geometry says "
+        f"{scores[2]:.2f}. MIG has to be read with a picture of the plane beside it.\n\n"
+        "![Scores under rotation and folding](pictures/metrics-turned-folded.png)\n\n"
+        "![The plane as it is, turned and folded](pictures/metrics-planes.png)\n"
+    )
+
+
+def duplicates() -> str:
+    """What copies of codes do to each score."""
+    v = dense(4_000, (4, 5, 6))
+    z = (v - v.mean(0)) / v.std(0)
+    rng = np.random.default_rng(0)
+    made = {"once": z, "twice": np.hstack([z, z]), "four times": np.hstack([z] * 4)}
+    values = {}
+    for name, codes in made.items():
+        found = dci(codes, v, blocks=0)
+        values[name] = {
+            "DCI disentanglement": found["dci"].value,
+            "DCI completeness": found["dci_completeness"].value,
+            "MIG": mig(codes, v).value,
+            "FactorVAE score": factor_vae_score(codes, v, rng).value,
+            "modularity": modularity(codes, v).value,
+        }
+    save(bars(values), PICTURES / "metrics-duplicated.png")
+    two = values["twice"]
+    return (
+        f"Give every latent a copy. DCI disentanglement stays {two['DCI disentanglement']:.2f}, since each latent still "
+        f"serves one factor; completeness falls to **{two['DCI completeness']:.2f}** = 1 - log 2 / log 6, since each "
+        f"factor now sits in two of six; MIG is **{two['MIG']:.2f}**, since the second-best latent is as good as the "
+        f"best. The FactorVAE score ({two['FactorVAE score']:.2f}) and modularity ({two['modularity']:.2f}) do not "
+        f"notice. Whether copies are a fault depends on what the code is for.\n\n"
+        "![Scores of duplicated codes](pictures/metrics-duplicated.png)\n"
+    )
+
+
+def parameters() -> str:
+    """FAC figures 16 and 17, on constructed codes."""
+    rng = np.random.default_rng(0)
+    v = dense()
+    codes = (v - v.mean(0)) / v.std(0) @ (np.eye(5) + 0.25 * rng.normal(size=(5, 5))) + 0.5 * rng.normal(
+        size=v.shape
+    )
+    one = sensitivity(
+        beta_vae_score, codes, v, {"samples": [5, 20, 100, 200], "votes": [100, 400, 2000]}, seeds=6
+    )
+    two = sensitivity(
+        factor_vae_score, codes, v, {"samples": [5, 20, 100, 200], "votes": [100, 400, 800]}, seeds=6
+    )
+    save(sensitivity_curves([one, two]), PICTURES / "metrics-sensitivity.png")
+    return (
+        f"Both interventional scores depend on L, the samples of a vote: from 5 to 200 the beta-VAE score goes from "
+        f"{one.means[0, -1]:.2f} to {one.means[-1, -1]:.2f} and the FactorVAE score from {two.means[0, -1]:.2f} to "
+        f"{two.means[-1, -1]:.2f} on the same codes. Compare scores only at the same constants; every score here "
+        f"carries them.\n\n![Scores against their parameters](pictures/metrics-sensitivity.png)\n"
+    )
+
+
+def agreements() -> str:
+    """Rank correlations over forty constructed representations."""
+    found: dict[str, list[float]] = {}
+    names = [
+        "mig",
+        "factor_vae_score",
+        "beta_vae_score",
+        "sap",
+        "modularity",
+        "explicitness",
+        "irs",
+        "infomec",
+        "dci",
+    ]
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        v = np.stack([rng.integers(0, s, 1_500) for s in (3, 4, 5)], axis=1)
+        mixing, noise = rng.uniform(0, 0.7), 10 ** rng.uniform(-1.5, 0.3)
+        mix = np.eye(3, 5) * (1 - mixing) + mixing * rng.normal(size=(3, 5))
+        codes = (v - v.mean(0)) / v.std(0) @ mix + noise * rng.normal(size=(len(v), 5))
+        for name, score in score_all(Encoded.of(codes, v), names, seed=seed).items():
+            if name not in ("infomec_explicitness", "dci_informativeness"):
+                found.setdefault(name, []).append(score.value)
+    table = agreement(found)
+    save(agreement_matrix(table), PICTURES / "metrics-agreement.png")
+    pair = table.score("mig", "dci")
+    return (
+        f"Over {table.models} representations, from clean to hopeless, MIG and DCI disentanglement have a rank "
+        f"correlation of {pair.value:.2f} ({pair.low:.2f} to {pair.high:.2f}); not every pair agrees that well.\n\n"
+        "![Rank correlations of metrics](pictures/metrics-agreement.png)\n"
+    )
+
+
+def listing() -> str:
+    """The metrics in a table."""
+    rows = ["| metric | scores | needs | what it says |", "|---|---|---|---|"]
+    for m in METRICS.values():
+        scores = ", ".join(m.labels.values())
+        rows.append(f"| `{m.name}` | {scores} | {', '.join(sorted(m.needs))} | {m.sentence} |")
+    return "\n".join(rows) + "\n"
+
+
+def main() -> None:
+    """Compute everything and write the page."""
+    PICTURES.mkdir(exist_ok=True)
+    page = f"""# Metrics, and where each of them fails
+
+This page and its pictures are written by `python docs/make_metrics.py`; every number is computed by it.
+
+Encode once, score everything:
+
+    unweave evaluate RUN                          all metrics of a run, with 95 % intervals
+    unweave evaluate RUN --metrics mig,dci
+    unweave score codes.npz                       plain arrays: codes (n, latents), factors (n, K), scales
+
+    from unweave import metrics
+    metrics.mig(codes, factors)                   a Score: value, low, high, range, constants, reference
+    metrics.mig(codes, factors, mode="ubisoft")   as another library defines it
+
+{listing()}
+`elbo`, `geometry` and `log_likelihood` (importance-weighted, 5000 particles) need the model of a run; `perceived_distances`
+(`unweave data distances`) needs only the data.
+
+## A factor that is missing
+
+{missing_factor()}
+## Rotation and folds
+
+{rotation_and_folds()}
+## Copies
+
+{duplicates()}
+## Constants matter
+
+{parameters()}
+## Do metrics agree?
+
+{agreements()}
+## Definitions in use
+
+The same name means different numbers in different libraries. Each definition is a `mode`:
+
+| metric | modes | they differ in |
+|---|---|---|
+| `mig` | `disentanglement_lib`, `disent`, `dcf`, `ubisoft`, `disentangle` | bins of codes, bins of factors, which entropy divides, nearest neighbours |
+| `sampled_mig` | `paper`, `beta_tcvae`, `disentangling_vae` | entropy of the factor or log of its size; samples or means |
+| `factor_vae_score` | `paper`, `disentanglement_lib`, `disent`, `ubisoft` | samples, votes, pruning, rescaling |
+| `beta_vae_score` | `paper`, `disentanglement_lib`, `ubisoft` | pairs, votes, penalty, rescaling |
+| `dci` | `disentanglement_lib`, `dcf`, `ubisoft`; backends `lightgbm`, `sklearn`, `forest`, `lasso` | predictors, weights, training or held-out codes |
+| `sap` | `disentanglement_lib`, `dcf`, `ubisoft`, `latte` | support vector machines or correlations |
+| `modularity`, `explicitness` | `disentanglement_lib`, `dcf`, `ubisoft` | bins; dead codes; held-out codes |
+| `irs` | `paper`, `disentanglement_lib`, `ubisoft` | the quantile of deviations |
+
+## Intervals
+
+An interval is that of the value which a large sample would have (95 %). Scores that are counted (MIG, modularity, InfoM,
+InfoC) have the bias of counting few samples taken off its centre, so it may lie beside the value: then encode more. SAP,
+DCI and IRS have no such limit, since a penalty, trees or a maximum change with the number of codes; theirs is the interval
+of the value at this number.
+"""
+    (DOCS / "metrics.md").write_text(page)
+
+
+if __name__ == "__main__":
+    main()
