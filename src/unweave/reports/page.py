@@ -127,16 +127,15 @@ def dataset_sheet(dataset: Any, *, columns: int = 10) -> Figure:
         >>> len(dataset_sheet(XYSquares()).axes)
         1
     """
-    drawn = dataset.sample(
-        columns if dataset.space is not None else 4 * columns, np.random.default_rng(0)
-    ).images
-    if dataset.space is None:
-        return plots.image_grid(drawn, columns=columns, title=dataset.name)
+    rng = np.random.default_rng(0)
     space = dataset.space
-    middle = [size // 2 if isinstance(size, int) else sum(size) / 2 for size in space.sizes]
-    sheet, labels = [drawn], ["random"]
+    if space is None:
+        return plots.image_grid(dataset.sample(4 * columns, rng).images, columns=columns, title=dataset.name)
+    # Around an image of the data, not around the middle of every range, where all hues would be the same.
+    [start] = dataset.evaluation(1, rng)
+    sheet, labels = [dataset.sample(columns, rng).images], ["random"]
     for name in space.names:
-        points = space.traversal(name, np.array(middle), columns)
+        points = space.traversal(name, start, columns)
         chosen = np.unique(np.rint(np.linspace(0, len(points) - 1, min(columns, len(points)))).astype(int))
         try:
             images = dataset.images(points[chosen])
