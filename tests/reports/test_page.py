@@ -36,6 +36,9 @@ class Blobs:
         factors = rng.uniform(0.3, 0.7, (n, 2))
         return SimpleNamespace(images=self.images(factors), factors=factors if self.space else None)
 
+    def evaluation(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.uniform(0.3, 0.7, (n, 2))
+
     def held_out(self, factors: np.ndarray) -> np.ndarray:
         return self.hole & (np.abs(factors - 0.5) < 0.1).all(1)
 
