@@ -239,8 +239,10 @@ def test_curves_of_several_runs_share_panels() -> None:
 
 
 def test_curves_of_nothing_and_of_nan() -> None:
-    plots.to_bytes(plots.curves([]))
-    plots.to_bytes(plots.curves([{"step": 1, "total": float("nan")}, {"step": 2, "total": None}]))
+    assert plots.to_bytes(plots.curves([])).startswith(b"\x89PNG")
+    figure = plots.curves([{"step": 1, "total": float("nan")}, {"step": 2, "total": None}])
+    assert plots.to_bytes(figure).startswith(b"\x89PNG")
+    assert not any(np.isfinite(line.get_ydata()).any() for axes in figure.axes for line in axes.lines)
 
 
 def test_kl_bars_are_sorted_and_unused_latents_grey() -> None:

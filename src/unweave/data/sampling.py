@@ -1,5 +1,6 @@
 """Training on less than all combinations: regions held out, factors that go together."""
 
+from abc import abstractmethod
 from typing import Any, Literal
 
 import numpy as np
@@ -91,9 +92,9 @@ class _Chosen(Dataset):
         """Those of the dataset chosen from."""
         return self.dataset.channels()
 
+    @abstractmethod
     def weight(self, factors: Array) -> NDArray[np.float64]:
         """Probability (n,) in [0, 1], up to a constant, of `factors` (n, K)."""
-        raise NotImplementedError
 
     def _images_of(self, factors: Array, rng: Generator) -> NDArray[Any]:
         return self.dataset._images_of(factors, rng)
