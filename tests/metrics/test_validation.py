@@ -70,3 +70,23 @@ def test_whole_numbers_stay_classes_and_fractions_are_cut() -> None:
     np.testing.assert_array_equal(classes[:, 0], whole)
     np.testing.assert_array_equal(classes[:, 1], np.minimum((smooth * 20 + 1e-9).astype(int), 19))
     assert factor_classes(np.random.default_rng(0).random((50, 1)))[1][0] <= 20
+
+
+def test_bins_are_those_of_digitize_next_to_edges_and_far_from_zero() -> None:
+    rng = np.random.default_rng(0)
+    spread = rng.normal(size=4000)
+    columns = [
+        spread,
+        np.round(spread, 1),  # many codes lie on edges
+        rng.integers(0, 21, 4000) / 20,
+        rng.integers(0, 21, 4000) * 0.1 + 7,
+        1e6 + spread,
+        1e9 + rng.integers(0, 200, 4000) * 1e-5,
+        1e9 + rng.random(4000) * 3e-5,
+        1e-12 * spread,
+    ]
+    for bins in (2, 10, 20, 33):
+        ours = equal_width_bins(np.stack(columns, axis=1), bins)
+        for z, found in zip(columns, ours, strict=True):
+            edges = np.linspace(z.min(), z.max(), bins + 1)
+            assert np.array_equal(found, np.digitize(z, edges[:-1]) - 1)

@@ -93,14 +93,17 @@ class Joint:
         n = self.binned.shape[1]
         expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / n
         table = np.log(np.where(counts > 0, counts, 1.0) / np.where(counts > 0, expected, 1.0))
-        looked_up: NDArray[np.float64] = table[self.binned[latent], self.classes[:, factor]]
+        # One flat index: a lookup by row and column costs several times as much.
+        cells = self.binned[latent] * counts.shape[1]
+        cells += self.classes[:, factor]
+        looked_up: NDArray[np.float64] = table.ravel().take(cells)
         return looked_up
 
     def surprises(self, factor: int) -> NDArray[np.float64]:
         """``-log p(v)`` of each sample, (n,); its mean is the entropy of the factor."""
         counts = self.counts[factor][0].sum(axis=0)
         table = -np.log(np.maximum(counts, 1) / self.binned.shape[1])
-        looked_up: NDArray[np.float64] = table[self.classes[:, factor]]
+        looked_up: NDArray[np.float64] = table.take(self.classes[:, factor])
         return looked_up
 
     def unbiased(self) -> NDArray[np.float64]:

@@ -153,21 +153,27 @@ def equal_width_bins(codes: NDArray[Any], bins: int) -> NDArray[np.int64]:
     rows = np.ascontiguousarray(codes.T, dtype=np.float64)
     low, high = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
     # Codes that differ only by rounding are constant: no distinct edges fit between them.
-    moves = high - low > 4 * bins * np.spacing(np.maximum(np.abs(low), np.abs(high)))
+    grain = bins * np.spacing(np.maximum(np.abs(low), np.abs(high)))
+    moves = high - low > 4 * grain
     span = np.where(moves, high - low, 1.0)
-    edges = np.linspace(low[:, 0], low[:, 0] + span[:, 0], bins + 1, axis=1)
-    edges[:, -1] = np.inf
-    # Division finds the bin but for rounding at the edges; comparing with these decides, as np.digitize would.
     scaled = rows - low
     scaled *= bins / span
     place: NDArray[np.int64] = scaled.astype(np.int64)
     np.minimum(place, bins - 1, out=place)
-    start = np.arange(len(rows))[:, None] * (bins + 1)
-    flat = edges.ravel()
-    place += start
-    place -= rows < flat[place]
-    place += rows >= flat[place + 1]
-    place -= start
+    # Division finds the bin but for rounding next to an edge; comparing with the edge itself decides there, as
+    # np.digitize would.
+    scaled -= place
+    scaled -= 0.5
+    np.abs(scaled, out=scaled)
+    close = np.flatnonzero(scaled > 0.5 - np.maximum(1e-6, 4 * grain / span))
+    if len(close):
+        edges = np.linspace(low[:, 0], low[:, 0] + span[:, 0], bins + 1, axis=1)
+        edges[:, -1] = np.inf
+        latent, code = close // rows.shape[1], rows.ravel()[close]
+        found = place.ravel()[close]
+        found -= code < edges[latent, found]
+        found += code >= edges[latent, found + 1]
+        place.ravel()[close] = found
     place *= moves
     return place
 
