@@ -7,8 +7,8 @@ one, boosted trees of scikit-learn for DCI. Both get the same 10,000 codes x 10 
 Variants take turns and the median of the rounds counts, so that what else runs on the machine falls on all alike.
 
 `--trees` times scikit-learn's trees on these sizes in full (seven minutes and more, once); without it they are timed on
-the two smallest factors and scaled by the number of classes, which flatters the literal one. `--dsprites` adds sampled
-MIG with the exact mixture over all 737,280 codes, its time and memory.
+the two smallest factors and scaled by the number of classes, which is only an estimate. `--dsprites` adds sampled MIG
+with the exact mixture over all 737,280 codes, its time and memory.
 """
 
 import argparse
