@@ -105,3 +105,15 @@ def test_wide_layers_and_exported_graphs_use_the_library() -> None:
     assert not fast.thin(torch.zeros(1, 8, 4, 4), fast.THIN + 1)
     exported = torch.export.export(Upconv2d(4, 1).eval(), (torch.zeros(1, 4, 4, 4),))
     assert any("conv_transpose" in str(node.target) for node in exported.graph.nodes)
+
+
+def test_relu_in_place_has_the_values_and_gradients_of_relu_twice_over() -> None:
+    torch.manual_seed(0)
+    maps = torch.randn(2, 3, 4, 5, dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(2, 3, 4, 5, dtype=torch.float64)
+    torch.testing.assert_close(fast.relu(maps * 1), maps.relu())
+    [ours] = torch.autograd.grad((fast.relu(maps * 1) * weight).sum(), maps)
+    torch.testing.assert_close(ours, weight * (maps > 0))
+    [spread] = torch.autograd.grad(fast.relu(maps * 1).sum(), maps)
+    torch.testing.assert_close(spread, (maps > 0).double())
+    assert torch.autograd.gradgradcheck(lambda x: fast.relu(x * x - 0.3) ** 2, maps)

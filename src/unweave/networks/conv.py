@@ -4,6 +4,7 @@ from torch import Tensor, nn
 
 from unweave.errors import UnweaveError
 from unweave.networks.layers import (
+    ChainReLU,
     Initialisation,
     SameConv2d,
     Upconv2d,
@@ -67,7 +68,7 @@ class Conv(nn.Module):
                 layers.append(nn.Conv2d(inputs, outputs, 4, stride=2, padding=1))
             else:
                 layers.append(SameConv2d(inputs, outputs))
-            layers.append(nn.ReLU(inplace=True))
+            layers.append(ChainReLU())
             inputs, height, width = outputs, height // stride, width // stride
         self.convolutions = nn.Sequential(*layers)
         widths = (inputs * height * width, *hidden)
@@ -132,7 +133,7 @@ class Deconv(nn.Module):
         self.linear = nn.Sequential(*linear_stack(widths))
         layers: list[nn.Module] = []
         for inputs, outputs, stride in zip(channels, (*channels[1:], colours), steps, strict=True):
-            layers += [(Upconv2d if stride == 2 else SameConv2d)(inputs, outputs), nn.ReLU(inplace=True)]
+            layers += [(Upconv2d if stride == 2 else SameConv2d)(inputs, outputs), ChainReLU()]
         self.upconvolutions = nn.Sequential(*layers[:-1])
         initialise(self, initialisation)
 

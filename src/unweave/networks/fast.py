@@ -72,6 +72,21 @@ def upconv2d(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     return cast(Tensor, _Upconv.apply(maps, weight, bias))  # type: ignore[no-untyped-call]
 
 
+def relu(maps: Tensor) -> Tensor:
+    """``max(0, maps)``, written into ``maps``; its gradient is written into the gradient that comes in.
+
+    For a layer between two others of a chain, where nobody else holds either: feature maps are larger than the cache,
+    so that a new tensor for each costs more than the arithmetic.
+
+    Example:
+        >>> weight = torch.tensor([1.0, -1.0], requires_grad=True)
+        >>> relu(weight * 2).sum().backward()
+        >>> weight.grad
+        tensor([2., 0.])
+    """
+    return cast(Tensor, _Relu.apply(maps))  # type: ignore[no-untyped-call]
+
+
 def _products(maps: Tensor, kernels: Tensor) -> Tensor:
     """(n, D, H, W) maps and (k, k, C, D) kernels -> (k, k, C, n, H, W): what each pixel gives to each tap."""
     n, inputs, height, width = maps.shape
@@ -83,6 +98,27 @@ def _add_shifted(total: Tensor, part: Tensor, shift: int, axis: int) -> None:
     """total[i] += part[i + shift] along an axis, zeros outside."""
     length = max(0, total.shape[axis] - abs(shift))
     total.narrow(axis, max(0, -shift), length).add_(part.narrow(axis, max(0, shift), length))
+
+
+class _Relu(torch.autograd.Function):
+    @staticmethod
+    def forward(maps: Tensor) -> Tensor:
+        return maps.relu_()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
+        ctx.mark_dirty(inputs[0])
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        [output] = ctx.saved_tensors
+        whole = gradient.is_contiguous() or gradient.is_contiguous(memory_format=torch.channels_last)
+        if (
+            torch.is_grad_enabled() or not whole
+        ):  # a gradient of the gradient is asked for, or a number is spread
+            return gradient * (output > 0)
+        return cast(Tensor, torch.ops.aten.threshold_backward(gradient, output, 0, grad_input=gradient))
 
 
 class _SameConv(torch.autograd.Function):

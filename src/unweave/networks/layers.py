@@ -155,6 +155,19 @@ def strides(height: int, width: int, layers: int) -> list[int]:
     return chosen
 
 
+class ChainReLU(nn.Module):
+    """ReLU between two layers of a chain: in place in both directions, see :func:`unweave.networks.fast.relu`.
+
+    Example:
+        >>> ChainReLU()(torch.tensor([-1.0, 2.0]))
+        tensor([0., 2.])
+    """
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """``max(0, maps)``, any shape."""
+        return fast.relu(maps) if fast.here(maps) else maps.relu_()
+
+
 class SameConv2d(nn.Conv2d):
     """Convolution with stride 1 whose output has the size of its input: TensorFlow's "same" padding.
 
