@@ -117,7 +117,7 @@ class _Relu(torch.autograd.Function):
         if (
             torch.is_grad_enabled() or not whole
         ):  # a gradient of the gradient is asked for, or a number is spread
-            return gradient * (output > 0)
+            return cast(Tensor, gradient * (output > 0))
         return cast(Tensor, torch.ops.aten.threshold_backward(gradient, output, 0, grad_input=gradient))
 
 
