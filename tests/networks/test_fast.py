@@ -6,7 +6,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from unweave.networks import fast
-from unweave.networks.layers import SameConv2d, Upconv2d
+from unweave.networks.layers import Chain, ChainReLU, Downconv2d, SameConv2d, Upconv2d
 
 
 def padded(maps: Tensor, kernel: int) -> Tensor:
@@ -117,3 +117,70 @@ def test_relu_in_place_has_the_values_and_gradients_of_relu_twice_over() -> None
     [spread] = torch.autograd.grad(fast.relu(maps * 1).sum(), maps)
     torch.testing.assert_close(spread, (maps > 0).double())
     assert torch.autograd.gradgradcheck(lambda x: fast.relu(x * x - 0.3) ** 2, maps)
+
+
+@pytest.mark.parametrize("memory", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("relu", [False, True])
+@pytest.mark.parametrize("size", [(2, 2), (4, 6), (8, 2)])
+@pytest.mark.parametrize("colours", [1, 3])
+def test_downconvolution_is_the_library_s(memory, relu: bool, size: tuple[int, int], colours: int) -> None:
+    args = tensors((3, colours, *size), (7, colours, 4, 4), (7,), memory=memory)
+
+    def reference(m: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        out = F.conv2d(m, w, b, 2, 1)
+        return out.relu() if relu else out
+
+    assert_same(lambda m, w, b: fast.downconv2d(m, w, b, relu), reference, *args)
+
+
+@pytest.mark.parametrize("colours", [1, 3, 6])
+def test_upconvolution_with_relu_is_the_library_s(colours: int) -> None:
+    args = tensors((2, 7, 5, 4), (7, colours, 4, 4), (colours,), memory=torch.channels_last)
+    reference = lambda m, w, b: F.conv_transpose2d(m, w, b, 2, 1).relu()  # noqa: E731
+    assert_same(lambda m, w, b: fast.upconv2d(m, w, b, relu=True), reference, *args)
+
+
+@pytest.mark.parametrize("function", [fast.downconv2d, fast.upconv2d])
+def test_gradients_of_gradients_with_relu(function) -> None:
+    generator = torch.Generator().manual_seed(0)
+    maps, weight, bias = (
+        torch.randn(shape, generator=generator, dtype=torch.float64, requires_grad=True)
+        for shape in ((1, 2, 4, 2), (2, 2, 4, 4), (2,))
+    )
+    assert torch.autograd.gradcheck(lambda *args: function(*args, relu=True) ** 2, (maps, weight, bias))
+    assert torch.autograd.gradgradcheck(lambda *args: function(*args, relu=True) ** 2, (maps, weight, bias))
+
+
+@pytest.mark.parametrize("function", [fast.downconv2d, fast.upconv2d])
+def test_relu_lets_nan_through(function) -> None:
+    maps, weight, bias = tensors((1, 6, 4, 4), (6, 6, 4, 4), (6,), memory=torch.channels_last)
+    bias[2] = torch.nan
+    assert function(maps, weight, bias, relu=True)[:, 2].isnan().all()
+
+
+def test_a_chain_is_its_layers_one_after_another() -> None:
+    torch.manual_seed(0)
+    chain = Chain(
+        Downconv2d(3, 8),
+        ChainReLU(),
+        SameConv2d(8, 8),
+        ChainReLU(),
+        Upconv2d(8, 8),
+        ChainReLU(),
+        Upconv2d(8, 3),
+    )
+    down, _, same, _, up, _, last = chain
+    maps = torch.randn(2, 3, 8, 8)
+    hidden = F.conv2d(maps, down.weight, down.bias, 2, 1).relu()
+    hidden = F.conv2d(padded(hidden, 4), same.weight, same.bias).relu()
+    hidden = F.conv_transpose2d(hidden, up.weight, up.bias, 2, 1).relu()
+    expected = F.conv_transpose2d(hidden, last.weight, last.bias, 2, 1)
+    torch.testing.assert_close(chain(maps), expected, rtol=1e-5, atol=1e-5)
+    assert (Chain(down, ChainReLU())(maps) >= 0).all() and (Chain(down)(maps) < 0).any()
+    arriving = torch.randn(expected.shape)
+    ours = torch.autograd.grad(chain(maps), list(chain.parameters()), arriving)
+    theirs = torch.autograd.grad(expected, list(chain.parameters()), arriving)
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a / b.abs().max(), b / b.abs().max(), rtol=1e-5, atol=1e-5)
+    exported = torch.export.export(chain.eval(), (maps,))
+    torch.testing.assert_close(exported.module()(maps), expected, rtol=1e-5, atol=1e-5)

@@ -4,7 +4,9 @@ from torch import Tensor, nn
 
 from unweave.errors import UnweaveError
 from unweave.networks.layers import (
+    Chain,
     ChainReLU,
+    Downconv2d,
     Initialisation,
     SameConv2d,
     Upconv2d,
@@ -65,12 +67,12 @@ class Conv(nn.Module):
         layers: list[nn.Module] = []
         for outputs, stride in zip(channels, strides(height, width, len(channels)), strict=True):
             if stride == 2:
-                layers.append(nn.Conv2d(inputs, outputs, 4, stride=2, padding=1))
+                layers.append(Downconv2d(inputs, outputs))
             else:
                 layers.append(SameConv2d(inputs, outputs))
             layers.append(ChainReLU())
             inputs, height, width = outputs, height // stride, width // stride
-        self.convolutions = nn.Sequential(*layers)
+        self.convolutions = Chain(*layers)
         widths = (inputs * height * width, *hidden)
         self.linear = nn.Sequential(*linear_stack(widths), nn.Linear(widths[-1], features))
         initialise(self, initialisation)
@@ -134,7 +136,7 @@ class Deconv(nn.Module):
         layers: list[nn.Module] = []
         for inputs, outputs, stride in zip(channels, (*channels[1:], colours), steps, strict=True):
             layers += [(Upconv2d if stride == 2 else SameConv2d)(inputs, outputs), ChainReLU()]
-        self.upconvolutions = nn.Sequential(*layers[:-1])
+        self.upconvolutions = Chain(*layers[:-1])
         initialise(self, initialisation)
 
     def forward(self, codes: Tensor) -> Tensor:

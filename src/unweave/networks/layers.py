@@ -168,6 +168,29 @@ class ChainReLU(nn.Module):
         return fast.relu(maps) if fast.here(maps) else maps.relu_()
 
 
+class Chain(nn.Sequential):
+    """Layers one after another; a ReLU behind an up- or down-convolution is computed along with it.
+
+    Example:
+        >>> Chain(Downconv2d(3, 8), ChainReLU())(torch.zeros(2, 3, 8, 8)).shape
+        torch.Size([2, 8, 4, 4])
+    """
+
+    def forward(self, maps: Tensor) -> Tensor:
+        """The output of the last layer."""
+        layers = list(self)
+        done = False  # whether this layer is a ReLU that the one before it has computed
+        for layer, after in zip(layers, [*layers[1:], None], strict=True):
+            if done:
+                done = False
+            elif isinstance(layer, Downconv2d | Upconv2d):
+                done = isinstance(after, ChainReLU)
+                maps = layer(maps, relu=done)
+            else:
+                maps = layer(maps)
+        return maps
+
+
 class SameConv2d(nn.Conv2d):
     """Convolution with stride 1 whose output has the size of its input: TensorFlow's "same" padding.
 
@@ -193,6 +216,27 @@ class SameConv2d(nn.Conv2d):
         return super().forward(maps)
 
 
+class Downconv2d(nn.Conv2d):
+    """Convolution with kernel 4, stride 2 and padding 1: halves even heights and widths.
+
+    Parameters as :class:`torch.nn.Conv2d`; computed by :mod:`unweave.networks.fast` on CPUs.
+
+    Example:
+        >>> Downconv2d(3, 32)(torch.zeros(1, 3, 8, 8)).shape
+        torch.Size([1, 32, 4, 4])
+    """
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs, 4, stride=2, padding=1)
+
+    def forward(self, maps: Tensor, relu: bool = False) -> Tensor:
+        """(n, inputs, H, W) -> (n, outputs, H / 2, W / 2); ``relu``: with a ReLU behind it."""
+        if fast.here(maps):
+            return fast.downconv2d(maps, self.weight, cast(Tensor, self.bias), relu)
+        out = super().forward(maps)
+        return out.relu_() if relu else out
+
+
 class Upconv2d(nn.ConvTranspose2d):
     """Transposed convolution with stride 2 and "same" padding: doubles height and width.
 
@@ -209,8 +253,9 @@ class Upconv2d(nn.ConvTranspose2d):
             inputs, outputs, kernel, stride=2, padding=before, output_padding=2 - kernel + 2 * before
         )
 
-    def forward(self, maps: Tensor, output_size: list[int] | None = None) -> Tensor:
-        """(n, inputs, H, W) -> (n, outputs, 2 H, 2 W)."""
+    def forward(self, maps: Tensor, output_size: list[int] | None = None, relu: bool = False) -> Tensor:
+        """(n, inputs, H, W) -> (n, outputs, 2 H, 2 W); ``relu``: with a ReLU behind it."""
         if output_size is None and fast.here(maps):
-            return fast.upconv2d(maps, self.weight, cast(Tensor, self.bias))
-        return super().forward(maps, output_size)
+            return fast.upconv2d(maps, self.weight, cast(Tensor, self.bias), relu)
+        out = super().forward(maps, output_size)
+        return out.relu_() if relu else out

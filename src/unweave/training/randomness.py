@@ -33,4 +33,7 @@ def seed_torch(seed: int, stream: Stream, step: int = 0) -> None:
         True
     """
     state = np.random.SeedSequence([seed, _STREAMS[stream], step]).generate_state(1, np.uint64)
-    torch.manual_seed(int(state[0]))
+    if torch.accelerator.is_available():
+        torch.manual_seed(int(state[0]))
+    else:  # what manual_seed does then, without half a millisecond of preparing for devices that are not there
+        torch.default_generator.manual_seed(int(state[0]))
