@@ -82,16 +82,14 @@ def comparison(
 
     """
     factors = np.asarray(grid_factors, dtype=np.float64).reshape(-1, 2)
-    spans = np.ptp(factors, axis=0)
-    colors = plane_colors((factors - factors.min(axis=0)) / np.where(spans > 0, spans, 1))
     hole = np.zeros(len(factors), bool) if held_out is None else np.asarray(held_out, bool).reshape(-1)
-    colors[hole] = 0.0
+    colors = grid_colors(factors, hole)
     edges = grid_edges(factors)
     with style():
         # The grid itself is only the key to the colours, so it gets less room than its images.
         figure = Figure(figsize=(2.6 + 3.6 * len(grids), 3.7), layout="constrained")
         panels = figure.subplots(1, 1 + len(grids), width_ratios=[0.7] + [1.0] * len(grids), squeeze=False)[0]
-        _draw(panels[0], factors, edges, colors, hole, "box")
+        draw_grid(panels[0], factors, edges, colors, hole, "box")
         panels[0].set(title="factors", xlabel=names[0], ylabel=names[1])
         for i, (title, codes) in enumerate(grids.items()):
             points = np.asarray(codes, dtype=np.float64).reshape(-1, 2)
@@ -99,7 +97,7 @@ def comparison(
                 raise UnweaveError(
                     f"codes of {title} must have {len(factors)} grid points, got {len(points)}"
                 )
-            _draw(panels[i + 1], points, edges, colors, hole)
+            draw_grid(panels[i + 1], points, edges, colors, hole)
             first, second = latents[i] if latents is not None else (0, 1)
             labels = (f"z{first}", f"z{second}") if latents is not None else ("first latent", "second latent")
             panels[i + 1].set(xlabel=labels[0], ylabel=labels[1])
@@ -108,6 +106,20 @@ def comparison(
                 note = f"geometry {scores[i]:.2f}"
                 panels[i + 1].set_title(note, loc="right", fontweight="normal", fontsize=9)
     return figure
+
+
+def grid_colors(factors: NDArray[np.float64], hole: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """A colour (m, 3) for each grid point (m, 2) by its place in the grid; black in the hole (m,).
+
+    Example:
+        >>> grid_colors(np.array([[0.0, 0.0], [4.0, 2.0]]), np.array([False, True])).round(2).tolist()
+        [[0.07, 0.24, 0.55], [0.0, 0.0, 0.0]]
+
+    """
+    spans = np.ptp(factors, axis=0)
+    colors = plane_colors((factors - factors.min(axis=0)) / np.where(spans > 0, spans, 1))
+    colors[hole] = 0.0
+    return colors
 
 
 def grid_edges(factors: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -129,7 +141,7 @@ def grid_edges(factors: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def _draw(
+def draw_grid(
     axes: Axes,
     points: NDArray[np.float64],
     edges: NDArray[np.int64],
@@ -137,6 +149,15 @@ def _draw(
     hole: NDArray[np.bool_],
     adjustable: Literal["box", "datalim"] = "datalim",
 ) -> None:
+    """Grid points (m, 2) in their colours, neighbours joined; those in the hole black.
+
+    Example:
+        >>> axes, points = Figure().add_subplot(), np.array([[0.0, 0.0], [0.0, 1.0]])
+        >>> draw_grid(axes, points, grid_edges(points), np.zeros((2, 3)), np.zeros(2, bool))
+        >>> len(axes.collections)
+        3
+
+    """
     finite: NDArray[np.bool_] = np.asarray(np.isfinite(points).all(axis=1))
     edges = edges[finite[edges].all(axis=1)]
     tint = colors[edges].mean(axis=1)

@@ -1,0 +1,256 @@
+"""Several replicas of several models in one picture, as SBD shows them: by their geometry, by their traversals."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike, NDArray
+
+from unweave.errors import UnweaveError
+from unweave.plots.geometry import draw_grid, grid_colors, grid_edges
+from unweave.plots.images import as_rgb, contact_sheet
+from unweave.plots.style import FAINT, INK, PALETTE, bare, style
+
+_WORST, _BEST = PALETTE[3], PALETTE[2]
+
+
+@dataclass(frozen=True)
+class Embedded:
+    """Where one replica puts the factor grid.
+
+    Args:
+        codes: (m, 2) the grid in two latents.
+        latents: numbers of the two latents.
+        note: written beside the title, such as a score.
+        mark: (2,) a point to mark with a star, such as the code of an empty image.
+
+    Example:
+        >>> Embedded(np.zeros((4, 2)), (0, 3), "geometry 0.92").latents
+        (0, 3)
+    """
+
+    codes: ArrayLike
+    latents: tuple[int, int]
+    note: str = ""
+    mark: ArrayLike | None = None
+
+
+@dataclass(frozen=True)
+class Replicas:
+    """One row of the sheet: a score of every replica, and the replicas with the lowest and the highest.
+
+    Example:
+        >>> grid = Embedded(np.zeros((4, 2)), (0, 1))
+        >>> Replicas([0.1, 0.3, 0.2], worst=grid, best=grid).scores
+        [0.1, 0.3, 0.2]
+    """
+
+    scores: Sequence[float]
+    worst: Embedded
+    best: Embedded
+
+
+def geometry_sheet(
+    models: Mapping[str, Replicas],
+    grid_factors: ArrayLike,
+    *,
+    drawn: ArrayLike,
+    images: ArrayLike,
+    held_out: ArrayLike | None = None,
+    names: Sequence[str] = ("x", "y"),
+    score: str = "MIG",
+) -> Figure:
+    """The data above; for each model a histogram of a score over replicas and the grid in its worst and best one.
+
+    The first row shows where the factors of the data lie, the grid of factors that is embedded, and some images.
+    Neighbours on the grid are joined; points that training never saw are black.
+
+    Args:
+        models: name -> its replicas; one row each.
+        grid_factors: (m, 2) factors of the grid.
+        drawn: (n, 2) factors of data as training draws them.
+        images: (16, C, H, W) some of the data.
+        held_out: (m,) True where training never sampled.
+        names: of the two factors.
+        score: what the histograms count.
+
+    References:
+        SBD figures 4 and 11 to 20.
+
+    Example:
+        >>> f = np.stack(np.meshgrid(range(4), range(4), indexing="ij"), -1).reshape(-1, 2)
+        >>> row = Replicas([0.1, 0.2], Embedded(f, (0, 1)), Embedded(f, (2, 3)))
+        >>> sheet = geometry_sheet({"VAE": row}, f, drawn=f, images=np.zeros((16, 3, 8, 8)))
+        >>> len(sheet.axes)
+        6
+    """
+    if not models:
+        raise UnweaveError("a sheet needs at least one model")
+    factors = np.asarray(grid_factors, dtype=np.float64).reshape(-1, 2)
+    hole = np.zeros(len(factors), bool) if held_out is None else np.asarray(held_out, bool).reshape(-1)
+    colors, edges = grid_colors(factors, hole), grid_edges(factors)
+    with style():
+        figure = Figure(figsize=(9.2, 3.1 * (1 + len(models))), layout="constrained")
+        axes = figure.subplots(1 + len(models), 3, squeeze=False)
+        seen = np.asarray(drawn, dtype=np.float64)
+        axes[0, 0].plot(seen[:, 0], seen[:, 1], ".", markersize=1.6, color=FAINT, rasterized=True)
+        axes[0, 0].set(title="factors of the data", xlabel=names[0], ylabel=names[1])
+        draw_grid(axes[0, 1], factors, edges, colors, hole, "box")
+        axes[0, 1].set(title="grid of factors", xlabel=names[0], ylabel=names[1])
+        axes[0, 0].set(xlim=axes[0, 1].get_xlim(), ylim=axes[0, 1].get_ylim())
+        axes[0, 0].set_aspect("equal", adjustable="box")
+        shown = np.asarray(images)[:16]
+        axes[0, 2].imshow(contact_sheet(_four_by_four(shown), background=160), interpolation="none")
+        axes[0, 2].set_title("data")
+        bare(axes[0, 2])
+        every = np.concatenate([np.asarray(model.scores, float) for model in models.values()])
+        top = max(0.05, float(every.max()) * 1.08)
+        for row, (name, model) in zip(axes[1:], models.items(), strict=True):
+            _histogram(row[0], model.scores, top)
+            row[0].set(title=name, xlabel=f"{score}, {len(model.scores)} replicas", ylabel="replicas")
+            for place, label, replica, color in (
+                (row[1], "worst", model.worst, _WORST),
+                (row[2], "best", model.best, _BEST),
+            ):
+                points = np.asarray(replica.codes, dtype=np.float64).reshape(-1, 2)
+                if len(points) != len(factors):
+                    raise UnweaveError(
+                        f"codes of {name} must have {len(factors)} grid points, got {len(points)}"
+                    )
+                draw_grid(place, points, edges, colors, hole)
+                if replica.mark is not None:
+                    place.plot(
+                        *np.asarray(replica.mark, dtype=np.float64), "*", color=INK, markersize=13, zorder=5
+                    )
+                place.set(xlabel=f"z{replica.latents[0]}", ylabel=f"z{replica.latents[1]}")
+                place.set_title(f"★ {label} {score}", color=color)
+                place.set_title(replica.note, loc="right", fontweight="normal", fontsize=8)
+    return figure
+
+
+@dataclass(frozen=True)
+class Swept:
+    """One replica by its pictures: data, their reconstructions, and one row of images for each latent swept.
+
+    Args:
+        originals: (n, C, H, W).
+        reconstructed: (n, C, H, W).
+        sweeps: (latents shown, n, C, H, W).
+        labels: one for each latent shown.
+
+    Example:
+        >>> pictures = np.zeros((9, 1, 8, 8))
+        >>> len(Swept(pictures, pictures, pictures[None], ["z0"]).labels)
+        1
+    """
+
+    originals: ArrayLike
+    reconstructed: ArrayLike
+    sweeps: ArrayLike
+    labels: Sequence[str]
+
+
+def traversal_sheet(
+    replicas: Mapping[str, Swept],
+    scores: Mapping[str, Sequence[float]] | None = None,
+    *,
+    score: str = "MIG",
+    span: tuple[float, float] = (-2.0, 2.0),
+) -> Figure:
+    """A score of all replicas of each model, medians starred; then data, reconstructions and traversals of some.
+
+    Args:
+        replicas: title -> the pictures of one replica, side by side.
+        scores: model -> one value for each replica; none: pictures only.
+        score: what the scores are.
+        span: of the sweeps.
+
+    References:
+        SBD figures 2 and 5 to 10.
+
+    Example:
+        >>> pictures = np.zeros((9, 1, 8, 8))
+        >>> one = Swept(pictures, pictures, np.zeros((4, 9, 1, 8, 8)), ["z0", "z1", "z2", "z3"])
+        >>> len(traversal_sheet({"A": one, "B": one}, {"A": [0.1, 0.2], "B": [0.3]}).axes)
+        5
+    """
+    if not replicas:
+        raise UnweaveError("a sheet needs at least one replica")
+    count = {np.shape(each.sweeps)[1] for each in replicas.values()}
+    rows = max(len(each.labels) for each in replicas.values())
+    wide = 3.4 * len(replicas)
+    cell = (3.4 - 0.75) / max(count)
+    left = 1.5 + 0.5 * max(0, len(scores) - 2) if scores else 0.0
+    with style():
+        figure = Figure(figsize=(left + wide, 0.9 + cell * (2 + rows)), layout="constrained")
+        columns = len(replicas) + bool(scores)
+        ratios = [left] * bool(scores) + [3.4] * len(replicas)
+        grid = figure.add_gridspec(2, columns, width_ratios=ratios, height_ratios=[2, rows])
+        if scores:
+            _strip(figure.add_subplot(grid[:, 0]), scores, score)
+        for place, (title, each) in enumerate(replicas.items(), int(bool(scores))):
+            above = figure.add_subplot(grid[0, place])
+            pair = np.stack([as_rgb(each.originals), as_rgb(each.reconstructed)])  # of one type: bytes
+            _sheet(above, np.moveaxis(pair, -1, -3), ["data", "model"])
+            above.set_title(title)
+            below = figure.add_subplot(grid[1, place])
+            _sheet(below, np.asarray(each.sweeps), each.labels)
+            told = f"latent from {span[0]:g} to {span[1]:g}, the others held".replace("-", "−")
+            below.set_xlabel(told, fontsize=8, color=FAINT)
+    return figure
+
+
+def median_replica(scores: ArrayLike) -> int:
+    """Which replica has the median score; of an even number, the lower of the two in the middle.
+
+    Example:
+        >>> median_replica([0.5, 0.1, 0.3]), median_replica([0.2, 0.1])
+        (2, 1)
+    """
+    values = np.asarray(scores, dtype=np.float64)
+    return int(np.argsort(values, kind="stable")[(len(values) - 1) // 2])
+
+
+def _four_by_four(images: NDArray[np.generic]) -> NDArray[np.generic]:
+    if len(images) != 16:
+        raise UnweaveError(f"images must hold 16 images, got {len(images)}")
+    return images.reshape(4, 4, *images.shape[1:])
+
+
+def _histogram(axes: Axes, scores: Sequence[float], top: float) -> None:
+    values = np.asarray(scores, dtype=np.float64)
+    counts, _, _ = axes.hist(values, bins=np.linspace(0, top, 16).tolist(), color=PALETTE[0], alpha=0.55)
+    high = float(np.max(np.asarray(counts, dtype=np.float64), initial=1.0))
+    for value, color in ((values.min(), _WORST), (values.max(), _BEST)):
+        axes.plot(value, high * 1.12, "*", color=color, markersize=11, clip_on=False)
+    axes.set(xlim=(0, top), ylim=(0, high * 1.25))
+    axes.locator_params(axis="y", integer=True)
+
+
+def _strip(axes: Axes, scores: Mapping[str, Sequence[float]], score: str) -> None:
+    for place, (values, color) in enumerate(zip(scores.values(), _cycle(len(scores)), strict=True)):
+        sample = np.asarray(values, dtype=np.float64)
+        aside = np.resize([0.0, 0.13, -0.13, 0.07, -0.07], len(sample))
+        axes.plot(place + aside, sample, "o", markersize=4, color=color, alpha=0.55, markeredgewidth=0)
+        middle = sample[median_replica(sample)]
+        axes.plot(place, middle, "*", markersize=13, color=color, markeredgecolor="white")
+    axes.set_xticks(range(len(scores)), [name.replace(" ", "\n") for name in scores])
+    axes.set_xlim(-0.6, len(scores) - 0.4)
+    axes.set_ylim(bottom=min(0.0, axes.get_ylim()[0]))
+    axes.set_ylabel(score)
+
+
+def _cycle(n: int) -> list[str]:
+    return [PALETTE[i % len(PALETTE)] for i in range(n)]
+
+
+def _sheet(axes: Axes, images: NDArray[np.generic], labels: Sequence[str]) -> None:
+    """Rows of images with their labels to the left."""
+    sheet = contact_sheet(images, scale=max(1, round(96 / images.shape[-2])))
+    axes.imshow(sheet, interpolation="none")
+    bare(axes)
+    step = (len(sheet) + 2) / len(labels)
+    axes.set_yticks([(i + 0.5) * step - 1 for i in range(len(labels))], labels)
+    axes.tick_params(axis="y", length=0, labelsize=7.5)
