@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from numpy.typing import NDArray
 
 from unweave.errors import UnweaveError
 from unweave.metrics import Distances, Matrices
@@ -110,4 +111,53 @@ def cumulative_distances(found: Distances) -> Figure:
         axes.set_xlim(left=0)
         axes.set_title(f"{found.dataset}: perceived distances")
         axes.legend(title="factor (mean)", title_fontsize=8, loc="lower right")
+    return figure
+
+
+def matrix_panels(
+    rows: Sequence[Sequence[tuple[str, NDArray[np.float64]]]],
+    *,
+    labels: Sequence[str] | None = None,
+    shared: bool = False,
+    title: str | None = None,
+) -> Figure:
+    """Matrices in rows, each under its own caption; rows may differ in length.
+
+    Args:
+        rows: for each row, captions and square matrices.
+        labels: written to the left of each row.
+        shared: matrices of a row share one scale; else each has its own. Zero is white.
+        title: of the figure.
+
+    References:
+        Michlo et al. 2023 (REC), figures 3 and 8.
+
+    Example:
+        >>> len(matrix_panels([[("a", np.eye(3)), ("b", np.eye(2))], [("c", np.eye(4))]], labels=["one", "two"]).axes)
+        3
+
+    """
+    if not rows or not all(rows):
+        raise UnweaveError("at least one matrix in each row is needed")
+    columns = max(len(row) for row in rows)
+    with style():
+        figure = Figure(figsize=(0.9 + 1.12 * columns, 0.35 + 1.42 * len(rows)), layout="constrained")
+        panels = figure.subplots(len(rows), columns, squeeze=False)
+        for i, (row, line) in enumerate(zip(panels, rows, strict=True)):
+            largest = max(float(matrix.max()) for _, matrix in line)
+            for axes, (caption, matrix) in zip(row, line, strict=False):
+                top = largest if shared else float(matrix.max())
+                axes.imshow(matrix, cmap="bone_r", vmin=0.0, vmax=max(top, 1e-12))
+                axes.set_xticks([])
+                axes.set_yticks([])
+                for spine in axes.spines.values():
+                    spine.set_visible(True)
+                    spine.set_color(FAINT)
+                axes.set_title(caption, fontsize=7.5, fontweight="normal", loc="center")
+            for axes in row[len(line) :]:
+                axes.remove()
+            if labels is not None:
+                row[0].set_ylabel(labels[i], fontsize=8)
+        if title:
+            figure.suptitle(title, fontsize=10, fontweight="bold", x=0.02, ha="left")
     return figure
