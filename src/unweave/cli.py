@@ -273,7 +273,7 @@ def executor_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The flags that say where and how the runs of a sweep are worked off."""
     for option in reversed(
         (
-            click.option("--executor", default="local", show_default=True, help="local or ray."),
+            click.option("--executor", default="local", show_default=True, help="local, inline or ray."),
             click.option("--workers", type=click.IntRange(min=1), help="Runs at once [default: one a core]."),
             click.option("--address", help="Ray cluster: auto, host:6379, ray://host:10001."),
             click.option("--resources", metavar="CPU=1,GPU=0.5", help="What a run takes of a Ray cluster."),
@@ -515,6 +515,79 @@ def runs_track(names: tuple[str, ...], root: Path, tracker: str, folder: Path | 
         out.print(f"{name}: {place}")
 
 
+@cli.command()
+@click.argument("words", nargs=-1, required=True, metavar="ID... [KEY=VALUE]...")
+@click.option(
+    "--scale",
+    type=click.Choice(["smoke", "small", "paper"]),
+    default="small",
+    show_default=True,
+    help="It runs (seconds); what two cores show (minutes); the paper's own protocol (a cluster).",
+)
+@click.option("--prior", help="Another prior in every run; short for prior=NAME.")
+@click.option("--decoder", help="Another decoder in every run.")
+@click.option("--encoder", help="Another encoder in every run.")
+@click.option("--data", help="Other data in every run.")
+@click.option("--dry-run", is_flag=True, help="Say what there is to do and how long it takes; do nothing.")
+@click.option("--keep", is_flag=True, help="Keep results and costs in the repository (for its developers).")
+@executor_options
+def reproduce(words: tuple[str, ...], scale: Any, dry_run: bool, keep: bool, **how: Any) -> None:
+    """Make a published figure or table again: train, draw, and print our number beside the published one.
+
+    \b
+      unweave reproduce list               every figure and table: claim, published numbers, cost, status
+      unweave reproduce sbd-fig4           what two cores show of it, in minutes
+      unweave reproduce all --scale smoke  that all of them run
+      unweave reproduce rec-fig11 --decoder SpatialBroadcast
+                                           your own idea in the place of the paper's
+
+    ID is a figure or table, a paper (sbd, fac, rec, dec, isa) or all. Stop it, kill it: the same command goes on.
+    """  # noqa: D301
+    from unweave.recipes import catalogue, kept, pages
+    from unweave.recipes.recipe import named
+    from unweave.recipes.reproduce import conclude as conclude_recipe
+    from unweave.recipes.reproduce import expected_cost, plan, summary
+    from unweave.runs.config import read_words
+
+    prepare_logging(how["quiet"])
+    root = how["folder"] or Path("runs") / "reproduce"
+    ids = [word for word in words if "=" not in word]
+    if ids[:1] == ["list"]:
+        for line in pages.listing(catalogue.find(ids[1:] or ["all"]), root):
+            click.echo(line)
+        return
+    slots = {name: how.pop(name) for name in ("prior", "decoder", "encoder", "data")}
+    given = [f"{name}={value}" for name, value in slots.items() if value]
+    changes = named(read_words([*given, *(word for word in words if "=" in word)]))
+    recipes = catalogue.find(ids)
+    if not recipes:
+        raise UnweaveError("which figure or table? unweave reproduce list shows all of them")
+    if dry_run:
+        for recipe in recipes:
+            cost, source = expected_cost(recipe, scale, root, changes)
+            say(how["quiet"], f"{recipe.id}: {cost.told if cost.runs else 'nothing to train'} ({source})")
+            if keep:
+                kept.keep_cost(recipe.id, scale, cost)
+        return
+    sweeps = plan(recipes, scale, root, changes)
+    train_all(sweeps, chosen_executor(how), how)
+    for recipe in recipes:
+        with progress(recipe.id, how["quiet"]) as tell:
+            folder, result, cost = conclude_recipe(recipe, scale, root, sweeps[recipe.id], changes, tell)
+        if keep:
+            kept.keep(result, cost, folder)
+        if not how["quiet"]:
+            out.print(
+                f"\n[bold]{result.id}[/] {result.title} ({scale}; {cost.told})\nclaim: {result.claim}\n"
+            )
+            show_table(result.rows)
+            click.echo()
+            show_table(summary(result))
+            out.print(f"\nverdict: [bold]{result.verdict}[/]  (published: {result.published})")
+            for line in (*result.notes, *(f"picture: {folder / name}.png" for name in result.pictures)):
+                click.echo(line)
+
+
 @cli.group(cls=Commands)
 def data() -> None:
     """Look at the data sets."""
@@ -733,6 +806,22 @@ def execute(made: Any, executor: Any, how: Mapping[str, Any]) -> None:
     console = Console(stderr=True, quiet=how["quiet"], soft_wrap=True, highlight=False)
     with StopOnSignal() as stop, SweepDisplay(made.todo, console) as display:
         made.execute(executor, tracking(display.tell, how["track"], made.folder), stop)
+    if stop():
+        say(how["quiet"], "stopped; run the same command again to go on")
+        sys.exit(130)
+
+
+def train_all(sweeps: Mapping[str, Any], executor: Any, how: Mapping[str, Any]) -> None:
+    """Work off what is left of several sweeps that share runs, with one display."""
+    from unweave.recipes.reproduce import left_to_do, train
+    from unweave.runs.display import SweepDisplay
+    from unweave.runs.trackers import tracking
+    from unweave.training.signals import StopOnSignal
+
+    left = [member for members in left_to_do(sweeps.values()).values() for member in members]
+    console = Console(stderr=True, quiet=how["quiet"], soft_wrap=True, highlight=False)
+    with StopOnSignal() as stop, SweepDisplay(left, console) as display:
+        train(sweeps.values(), executor, tracking(display.tell, how["track"], Path("runs")), stop)
     if stop():
         say(how["quiet"], "stopped; run the same command again to go on")
         sys.exit(130)

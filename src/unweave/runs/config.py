@@ -136,7 +136,7 @@ class Config:
             >>> Config.read(words=["data=circles", "data.hole=center", "learning_rate=3e-4"]).learning_rate
             0.0003
         """
-        return cls.of(merge(read_file(file) if file else {}, _read_words(words)))
+        return cls.of(merge(read_file(file) if file else {}, read_words(words)))
 
     def to_mapping(self) -> dict[str, Any]:
         """As a config file holds it: plain values, every option filled in."""
@@ -290,7 +290,13 @@ def read_file(file: Path) -> dict[str, Any]:
     return {str(key): value for key, value in content.items()}
 
 
-def _read_words(words: Sequence[str]) -> dict[str, Any]:
+def read_words(words: Sequence[str]) -> dict[str, Any]:
+    """What ``key=value`` words say, as a config file would hold it.
+
+    Example:
+        >>> read_words(["prior=isa", "objective.beta=4"])
+        {'prior': {'name': 'isa'}, 'objective': {'beta': 4}}
+    """
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError

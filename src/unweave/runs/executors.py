@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from unweave.errors import UnweaveError, unknown
-from unweave.runs.work import Ended, fail, is_done
+from unweave.runs.work import Ended, fail, is_done, work
 
 Kind = Literal["started", "ended", "lost", "beat"]
 
@@ -96,6 +96,31 @@ class Local:
                     tell(Event("beat"))
         finally:
             pool.close()
+
+
+class Inline:
+    """This very process, one run after the other: for notebooks and for runs so short that a process costs more.
+
+    Example:
+        >>> Inline().workers
+        1
+    """
+
+    workers = 1
+
+    def execute(
+        self,
+        folders: Sequence[Path],
+        tell: Tell = lambda _: None,
+        stop: Stop = lambda: False,
+        metrics: Sequence[str] = (),
+    ) -> None:
+        """Work off the runs; see :class:`Executor`."""
+        for folder in folders:
+            if stop():
+                return
+            tell(Event("started", folder))
+            tell(Event("ended", folder, work(folder, stop=stop, metrics=metrics)))
 
 
 class _Pool:
@@ -380,7 +405,7 @@ def _ray() -> Any:
     return ray
 
 
-EXECUTORS: dict[str, type] = {"local": Local, "ray": OnRay}
+EXECUTORS: dict[str, type] = {"local": Local, "inline": Inline, "ray": OnRay}
 
 
 def make(name: str, **options: Any) -> Executor:

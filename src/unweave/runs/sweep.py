@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import statistics
 import tempfile
 import time
@@ -82,13 +83,16 @@ class Sweep:
         folder: Path | str,
         command: str | None = None,
         extra: Mapping[str, Any] | None = None,
+        pool: Path | str | None = None,
     ) -> "Sweep":
-        """The sweep of a study: made, or taken up again with what the study asks for now."""
+        """The sweep of a study: made, or taken up again with what the study asks for now.
+
+        Its runs are in ``pool`` if that is given, which several sweeps may share: the same config is trained once.
+        """
         folder = Path(folder)
+        place = folder if pool is None else Path(pool)
         for planned in study.runs:
-            Run.create(
-                planned.config, folder / planned.config.label, command=_command(planned.config, folder)
-            )
+            Run.create(planned.config, place / planned.config.label, command=_command(planned.config, place))
         atomic.write_json(
             folder / MANIFEST,
             {
@@ -97,7 +101,7 @@ class Sweep:
                 "target": study.target,
                 "metrics": list(study.metrics),
                 "command": command,
-                "runs": [_entry(planned) for planned in study.runs],
+                "runs": [_entry(planned, os.path.relpath(place, folder)) for planned in study.runs],
                 **(extra or {}),
             },
         )
@@ -282,12 +286,12 @@ def _command(config: Config, folder: Path) -> str:
     return f"unweave train {place / 'config.yaml'} --out {place}"
 
 
-def _entry(planned: Planned) -> dict[str, Any]:
+def _entry(planned: Planned, place: str) -> dict[str, Any]:
     return {
         "variant": planned.variant,
         "settings": dict(planned.settings),
         "seed": planned.config.seed,
-        "folder": planned.config.label,
+        "folder": str(Path(place) / planned.config.label),
     }
 
 

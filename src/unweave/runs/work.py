@@ -77,11 +77,13 @@ def work(
                 )
                 if outcome.status == "finished":
                     trained = time.monotonic()
+                    before = _read(folder / SCORED).get("metrics", []) if _is_scored(folder) else []
                     if not _is_scored(folder):
                         evaluate(run, device=device)
-                    if metrics:
-                        evaluate(run, metrics=metrics, device=device)
-                        atomic.write_json(folder / SCORED, {"metrics": list(metrics)})
+                    missing = [name for name in metrics if name not in before]
+                    if missing:  # other studies may share the run and have asked for other scores
+                        evaluate(run, metrics=missing, device=device)
+                        atomic.write_json(folder / SCORED, {"metrics": [*before, *missing]})
                     scoring = time.monotonic() - trained
                     _note(
                         log,

@@ -1,0 +1,267 @@
+"""Reproducing: train what the recipes need, conclude, and keep what came out."""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from unweave import atomic
+from unweave.plots import save
+from unweave.recipes.claims import Verdict
+from unweave.recipes.recipe import Job, Recipe, Scale, told
+from unweave.runs.executors import Event, Executor
+from unweave.runs.run import Run
+from unweave.runs.sweep import Member, Sweep, estimate, preview
+
+RESULT = "result.json"
+COST = "cost.json"
+POOL = "pool"
+DPI = 110
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a recipe said at a scale, as it is kept: the same for everybody who runs its command.
+
+    ``cost`` (runs, seconds) is kept apart from it, because it is not.
+
+    Example:
+        >>> Result.__annotations__["verdict"] is Verdict
+        True
+    """
+
+    id: str
+    scale: Scale
+    changes: str
+    title: str
+    claim: str
+    published: str
+    rows: list[list[str]]
+    findings: list[dict[str, Any]]
+    verdict: Verdict
+    notes: list[str]
+    pictures: list[str]
+    command: str
+
+    @property
+    def name(self) -> str:
+        """Of its files: the id, with a few letters for what the reader changed."""
+        return place_of(self.id, self.changes)
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What it took: runs, seconds of training and scoring on one core in all of them, seconds of the conclusion.
+
+    Example:
+        >>> Cost(10, 1200.0, 3.0).told
+        '10 runs x 2.0 min'
+    """
+
+    runs: int
+    seconds: float
+    conclusion: float
+
+    @property
+    def told(self) -> str:
+        """In words."""
+        if not self.runs:
+            return _long(self.conclusion)
+        return f"{self.runs} runs x {_long(self.seconds / self.runs)}"
+
+
+def _long(seconds: float) -> str:
+    minutes = seconds / 60
+    if minutes < 1:
+        return f"{minutes:.2f} min"
+    if minutes < 120:
+        return f"{minutes:.1f} min"
+    return f"{minutes / 60:.1f} h" if minutes < 48 * 60 else f"{minutes / 1440:.1f} days"
+
+
+def place_of(name: str, changes: str) -> str:
+    """The folder of a recipe's results.
+
+    Example:
+        >>> place_of("sbd-fig4", ""), place_of("sbd-fig4", "prior=ISA")
+        ('sbd-fig4', 'sbd-fig4+prior-ISA')
+    """
+    if not changes:
+        return name
+    spelt = "".join(c if c.isalnum() or c in ".-" else "-" for c in changes.replace(" ", "+"))
+    return f"{name}+{spelt if len(spelt) <= 60 else hashlib.sha256(changes.encode()).hexdigest()[:8]}"
+
+
+def plan(
+    recipes: Iterable[Recipe], scale: Scale, root: Path, changes: Mapping[str, Any] | None = None
+) -> dict[str, Sweep | None]:
+    """The sweeps of recipes in ``root``, made or found again; all their runs are in one pool.
+
+    Args:
+        recipes: what to reproduce.
+        scale: how large.
+        root: folder of everything that is reproduced.
+        changes: what the reader wants otherwise than the papers, as a config file holds it.
+    """
+    sweeps: dict[str, Sweep | None] = {}
+    for recipe in recipes:
+        study = recipe.study(scale, changes)
+        words = told(changes or {})
+        folder = root / scale / place_of(recipe.id, words)
+        command = command_of(recipe.id, scale, words)
+        sweeps[recipe.id] = None if study is None else Sweep.create(study, folder, command, pool=root / POOL)
+    return sweeps
+
+
+def command_of(name: str, scale: Scale, changes: str = "") -> str:
+    """What to type.
+
+    Example:
+        >>> command_of("fac-fig5", "small", "prior=ISA")
+        'unweave reproduce fac-fig5 prior=ISA --scale small'
+    """
+    return " ".join(word for word in ("unweave reproduce", name, changes, f"--scale {scale}") if word)
+
+
+def expected_cost(
+    recipe: Recipe, scale: Scale, root: Path, changes: Mapping[str, Any] | None = None
+) -> tuple[Cost, str]:
+    """What all runs of a recipe take on one core, and from what that is known; finished runs count as they went."""
+    study = recipe.study(scale, changes)
+    if study is None:
+        return Cost(0, 0.0, 0.0), "the conclusion alone"
+    with preview(study, root / POOL) as sweep:
+        expected = estimate(sweep, 1)
+        done = sum(_taken(member.run) for member in sweep.members if member.done)
+        return Cost(len(sweep.members), expected.seconds + done, 0.0), expected.source
+
+
+def left_to_do(sweeps: Iterable[Sweep | None]) -> dict[tuple[str, ...], list[Member]]:
+    """The runs that are not done, by the scores that they are wanted for; each once, whoever shares it."""
+    groups: dict[tuple[str, ...], dict[Path, Member]] = {}
+    for sweep in sweeps:
+        for member in sweep.todo if sweep is not None else ():
+            groups.setdefault(sweep.metrics if sweep else (), {})[member.run.folder.resolve()] = member
+    return {metrics: list(members.values()) for metrics, members in groups.items()}
+
+
+def train(
+    sweeps: Iterable[Sweep | None],
+    executor: Executor,
+    tell: Callable[[Event], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> None:
+    """Do what is left to do of several sweeps; a run that several share is trained once."""
+    for metrics, members in left_to_do(sweeps).items():
+        if not stop():
+            executor.execute([member.run.folder for member in members], tell, stop, metrics)
+
+
+def conclude(
+    recipe: Recipe,
+    scale: Scale,
+    root: Path,
+    sweep: Sweep | None,
+    changes: Mapping[str, Any] | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> tuple[Path, Result, Cost]:
+    """Draw, test and write down what the finished runs say.
+
+    In ``root/SCALE/ID``: ``result.json`` (the same on every machine that computes the same numbers), ``cost.json`` and
+    the pictures.
+    """
+    words = told(changes or {})
+    folder = root / scale / place_of(recipe.id, words)
+    started = time.perf_counter()
+    job = Job(recipe, scale, sweep, changes, tell)
+    outcome = recipe.conclude(job)
+    for name, figure in outcome.pictures.items():
+        save(figure, folder / f"{name}.png", dpi=DPI)
+    if changes:
+        job.note(f"Not the paper's protocol: {words} in every run.")
+    result = Result(
+        id=recipe.id,
+        scale=scale,
+        changes=words,
+        title=recipe.title,
+        claim=recipe.claim,
+        published=recipe.published,
+        rows=[[str(cell) for cell in row] for row in outcome.rows],
+        findings=[_plain(finding.to_json()) for finding in outcome.findings],
+        verdict=outcome.verdict,
+        notes=job.notes,
+        pictures=list(outcome.pictures),
+        command=command_of(recipe.id, scale, words),
+    )
+    runs = {m.run.folder.resolve(): m.run for m in sweep.members} if sweep is not None else {}
+    cost = Cost(len(runs), sum(map(_taken, runs.values())), time.perf_counter() - started)
+    atomic.write_json(folder / RESULT, dict(vars(result)))
+    atomic.write_json(folder / COST, dict(vars(cost)))
+    return folder, result, cost
+
+
+def read_result(path: Path) -> Result:
+    """A result as it was kept."""
+    return Result(**json.loads(path.read_text()))
+
+
+def _taken(run: Run) -> float:
+    """Training time, and the time from its end to the writing of the first scores."""
+    codes, weights = run.folder / "codes.npz", run.folder / "model.safetensors"
+    scored = codes.stat().st_mtime - weights.stat().st_mtime if codes.exists() and weights.exists() else 0.0
+    return run.seconds + max(0.0, scored)
+
+
+def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers as JSON takes them; what is not finite as none."""
+    plain: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, float | np.floating):
+            plain[key] = float(value) if np.isfinite(value) else None
+        else:
+            plain[key] = value
+    return plain
+
+
+def summary(result: Result) -> list[list[str]]:
+    """The findings as a table: ours beside the published.
+
+    Example:
+        >>> summary(Result("a", "small", "", "", "", "", [], [{"what": "x", "value": 1.0, "published": 1.0, "low": None,
+        ...     "high": None, "p": None, "verdict": "agrees"}], "agrees", [], [], ""))[1]
+        ['x', '1', '', '1', 'exact', 'agrees']
+    """
+    head = ["claim as a number", "ours", "95 % interval", "published", "p", "verdict"]
+    rows = [head]
+    for found in result.findings:
+        low, high = found["low"], found["high"]
+        rows.append(
+            [
+                found["what"],
+                _number(found["value"]),
+                f"{_number(low)} to {_number(high)}" if low is not None and high is not None else "",
+                _number(found["published"]) if found["published"] is not None else "not given",
+                "exact" if found["p"] is None else chance(found["p"]),
+                found["verdict"],
+            ]
+        )
+    return rows
+
+
+def chance(p: float) -> str:
+    """A p-value in a few letters.
+
+    Example:
+        >>> chance(0.0312), chance(1e-9), chance(0.4)
+        ('0.031', '< 0.001', '0.40')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}" if p < 0.1 else f"{p:.2f}"
+
+
+def _number(value: float | None) -> str:
+    return "none" if value is None else f"{value:.4g}"

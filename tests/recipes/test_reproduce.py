@@ -1,0 +1,171 @@
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from matplotlib.figure import Figure
+from PIL import Image
+
+from unweave.cli import cli
+from unweave.errors import UnweaveError
+from unweave.recipes import kept
+from unweave.recipes.catalogue import RECIPES, find
+from unweave.recipes.claims import higher
+from unweave.recipes.recipe import Job, Outcome, Recipe, Scale, recipe
+from unweave.recipes.reproduce import conclude, expected_cost, left_to_do, plan, train
+from unweave.runs.executors import Event, Inline
+
+
+def tiny(scale: Scale) -> dict[str, Any]:
+    base = {
+        "data": {"name": "Circles", "size": 32},
+        "latents": 2,
+        "batch_size": 4,
+        "steps": {"smoke": 2, "small": 3, "paper": 4}[scale],
+        "encoder": {"channels": [4, 4], "hidden": [8]},
+        "decoder": {"channels": [4, 4], "hidden": [8]},
+    }
+    return {"base": base, "grid": {"objective.beta": [1, 4]}, "seeds": 2}
+
+
+@pytest.fixture
+def example() -> Iterator[Recipe]:
+    """A recipe that trains four tiny models."""
+
+    @recipe("test-fig1", title="KL", claim="A larger beta costs KL.", published="none", runs=tiny)
+    def figure(job: Job) -> Outcome:
+        one, four = (job.scores(variant, "kl") for variant in job.variants)
+        drawn = Figure()
+        drawn.add_subplot().plot(one, four)
+        job.note("Tiny.")
+        return Outcome([["beta", "KL"], ["1", f"{one.mean():.3f}"]], [higher("KL", one, four)], {"kl": drawn})
+
+    yield RECIPES["test-fig1"]
+    del RECIPES["test-fig1"]
+
+
+def run_it(
+    example: Recipe, root: Path, changes: dict[str, Any] | None = None
+) -> tuple[list[str], dict[str, Any]]:
+    """The runs that were trained, and the result as it is on the disk."""
+    trained: list[str] = []
+
+    def tell(event: Event) -> None:
+        if event.kind == "ended" and event.folder is not None:
+            trained.append(event.folder.name)
+
+    sweeps = plan([example], "smoke", root, changes)
+    train(sweeps.values(), Inline(), tell)
+    folder, _, _ = conclude(example, "smoke", root, sweeps[example.id], changes)
+    return trained, json.loads((folder / "result.json").read_text())
+
+
+def test_two_runs_of_a_recipe_are_identical_and_a_second_start_trains_nothing(
+    example: Recipe, tmp_path: Path
+) -> None:
+    trained, first = run_it(example, tmp_path / "one")
+    assert len(trained) == 4
+    again, second = run_it(example, tmp_path / "one")
+    elsewhere, third = run_it(example, tmp_path / "two")
+    assert again == []
+    assert len(elsewhere) == 4
+    assert first == second == third
+    assert first["notes"] == ["Tiny."]
+    by_beta: dict[bool, list[float]] = {True: [], False: []}
+    for folder in (tmp_path / "one" / "pool").iterdir():
+        score = json.loads((folder / "scores.json").read_text())["kl"]["value"]
+        by_beta["beta: 4.0" in (folder / "config.yaml").read_text()].append(score)
+    expected = np.mean(by_beta[False]) - np.mean(by_beta[True])
+    assert first["findings"][0]["value"] == pytest.approx(expected, rel=1e-9)
+
+
+def test_runs_are_shared_between_recipes(example: Recipe, tmp_path: Path) -> None:
+    other = Recipe("test-fig2", "", "", "", lambda scale: {**tiny(scale), "seeds": 1}, example.conclude)
+    sweeps = plan([example, other], "smoke", tmp_path)
+    assert sum(len(members) for members in left_to_do(sweeps.values()).values()) == 4
+
+
+def test_a_readers_own_idea_is_in_every_run(example: Recipe, tmp_path: Path) -> None:
+    _, result = run_it(example, tmp_path, {"prior": {"name": "student-t"}})
+    configs = [p.read_text() for p in (tmp_path / "pool").glob("*/config.yaml")]
+    assert len(configs) == 4
+    assert all("StudentT" in text for text in configs)
+    assert any("Not the paper's protocol" in note for note in result["notes"])
+    assert result["command"] == "unweave reproduce test-fig1 prior=student-t --scale smoke"
+
+
+def test_a_change_that_removes_the_comparison_is_refused(example: Recipe, tmp_path: Path) -> None:
+    with pytest.raises(UnweaveError, match="they are the same"):
+        plan([example], "smoke", tmp_path, {"objective": {"name": "BetaVAE", "beta": 2.0}})
+
+
+def test_ids_may_be_spelt_anyhow_and_a_wrong_one_suggests_the_nearest() -> None:
+    assert find(["SBD figure 4"])[0].id == "sbd-fig4"
+    assert {r.paper for r in find(["isa", "dec"])} == {"isa", "dec"}
+    with pytest.raises(UnweaveError, match="sbd-fig4"):
+        find(["sdb-fig4"])
+
+
+def test_the_expected_cost_counts_all_runs(example: Recipe, tmp_path: Path) -> None:
+    cost, source = expected_cost(example, "paper", tmp_path)
+    assert cost.runs == 4
+    assert cost.seconds > 0
+    assert source == "a few timed steps"
+
+
+def test_kept_results_come_back_with_small_pictures(example: Recipe, tmp_path: Path) -> None:
+    sweeps = plan([example], "small", tmp_path)
+    train(sweeps.values(), Inline())
+    folder, result, cost = conclude(example, "small", tmp_path, sweeps[example.id])
+    (tmp_path / "docs").mkdir()
+    kept.keep(result, cost, folder, tmp_path / "results", tmp_path / "docs" / "results")
+    kept.keep_cost(example.id, "paper", cost, tmp_path / "results")
+    found = kept.kept("test-fig1", tmp_path / "results")
+    assert found.result == result
+    assert set(found.costs) == {"small", "paper"}
+    with (
+        Image.open(folder / "kl.png") as full,
+        Image.open(tmp_path / "docs/results/pictures/test-fig1-kl.png") as small,
+    ):
+        difference = np.abs(np.asarray(full.convert("RGB"), int) - np.asarray(small.convert("RGB"), int))
+        assert difference.max() <= 16
+
+
+def test_the_command_line_prints_ours_beside_the_published(example: Recipe, tmp_path: Path) -> None:
+    said = CliRunner().invoke(
+        cli, ["reproduce", "test-fig1", "--scale", "smoke", "--executor", "inline", "--out", str(tmp_path)]
+    )
+    assert said.exit_code == 0, said.output
+    for word in ("A larger beta costs KL.", "published", "verdict", "kl.png", "Tiny."):
+        assert word in said.output
+    listed = CliRunner().invoke(cli, ["reproduce", "list", "test-fig1", "--out", str(tmp_path)])
+    assert "smoke: does not show at this scale (yours)" in listed.output
+
+
+def test_a_killed_recipe_loses_no_finished_run(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "unweave",
+        "reproduce",
+        "isa-fig5a",
+        "--scale",
+        "smoke",
+        "--executor",
+        "inline",
+    ]
+    with subprocess.Popen([*command, "--out", str(tmp_path)], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert any(line.startswith("1 of ") for line in process.stderr)  # a run has ended
+        process.kill()
+    finished = {path: path.stat().st_mtime_ns for path in tmp_path.glob("pool/*/model.safetensors")}
+    done = [path for path in finished if (path.parent / "scores.json").exists()]
+    assert subprocess.run([*command, "--out", str(tmp_path), "--quiet"], check=False).returncode == 0
+    assert done
+    assert all(path.stat().st_mtime_ns == finished[path] for path in done)
+    assert (tmp_path / "smoke/isa-fig5a/result.json").exists()
