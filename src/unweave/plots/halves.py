@@ -30,7 +30,7 @@ def half_violins(
 
     Example:
         >>> one = {"squares": {"A": [0.1, 0.2, 0.3], "B": [0.2, 0.4, 0.5]}}
-        >>> [axes.get_title() for axes in half_violins({"MIG": one, "DCI": one}).axes]
+        >>> [axes.get_title("left") for axes in half_violins({"MIG": one, "DCI": one}).axes]
         ['MIG', 'DCI']
 
     """
