@@ -85,8 +85,7 @@ def paper_page(name: str, title: str, recipes: Sequence[Recipe], folder: Path) -
 
 
 def _section(name: str, result: Result, known: Kept, folder: Path) -> Iterator[str]:
-    heading = name if not result.changes else f"{result.id} with {result.changes}"
-    yield f"## {heading}"
+    yield f"## {name}"
     yield ""
     yield f"**{result.title}.** {result.claim}"
     yield ""

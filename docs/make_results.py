@@ -1,0 +1,71 @@
+"""Write docs/results: one page for each paper, from the results that come with unweave.
+
+python docs/make_results.py
+"""
+
+from collections import Counter
+from pathlib import Path
+
+from unweave.recipes.catalogue import PAPERS, RECIPES
+from unweave.recipes.kept import all_kept
+from unweave.recipes.pages import cell, paper_page
+
+FOLDER = Path(__file__).parent / "results"
+
+INDEX = """\
+# Published results, made again
+
+Every figure and table of the five papers has a command, `unweave reproduce ID`; `unweave reproduce list` shows all {count} of them. Each
+is run at one of three scales: `smoke` proves that it runs, `small` is what two cores show in minutes (fewer steps, seeds or pixels than the
+paper, said beside each number), `paper` is the paper's own protocol, for a cluster. This page and those of the papers are made by
+`python docs/make_results.py` from the results at the small scale; nothing is written by hand. Pages: {pages}.
+
+## How a verdict is computed
+
+A recipe states each claim of its figure as a number: a difference of means, a rank correlation, a proportion, or a number in which no chance
+is involved. Where there is chance, the claim shows if a two-sided test gives p < 0.05 with the right sign (Welch's t between groups of seeds,
+Student's t for pairs, a permutation test for rank correlations, a binomial test for proportions).
+
+- **agrees**: it shows, and the published number lies inside our 95 % interval or within the tolerance that the recipe states; for exact
+  numbers, within the tolerance.
+- **same direction**: it shows, but the published number is another one, or there is none.
+- **does not show at this scale**: everything else. A claim that does not show in a hundredth of the steps is not refuted.
+
+The verdict on a recipe is that on its weakest claim. {tally}
+
+| id | what | verdict | ours | published | p |
+|---|---|---|---|---|---|
+"""
+
+
+def main() -> None:
+    """Write the pages."""
+    FOLDER.mkdir(exist_ok=True)
+    everything = {name: known.result for name, known in all_kept().items() if known.result is not None}
+    own = [result for result in everything.values() if not result.changes]
+    counted = Counter(result.verdict for result in own)
+    tally = f"Of {len(own)} results, " + ", ".join(f"{n}: {verdict}" for verdict, n in counted.items()) + "."
+    lines = []
+    for paper in PAPERS:
+        ids = [recipe.id for recipe in RECIPES.values() if recipe.paper == paper]
+        chosen = [result for result in everything.values() if result.id in ids]
+        for result in sorted(chosen, key=lambda result: (ids.index(result.id), result.changes)):
+            first = result.findings[0]
+            ours, published = (
+                "" if first[key] is None else f"{first[key]:.4g}" for key in ("value", "published")
+            )
+            p = "exact" if first["p"] is None else f"{first['p']:.2g}"
+            anchor = result.name.replace("+", "").replace("=", "").replace(".", "").lower()
+            lines.append(
+                f"| [{result.name}]({paper}.md#{anchor}) | {cell(result.title)} | {result.verdict} | {ours} | "
+                f"{published} | {p} |"
+            )
+        page = paper_page(paper, PAPERS[paper], [RECIPES[name] for name in ids], FOLDER)
+        (FOLDER / f"{paper}.md").write_text(page)
+    pages = ", ".join(f"[{paper.upper()}]({paper}.md)" for paper in PAPERS)
+    text = INDEX.format(count=len(RECIPES), pages=pages, tally=tally) + "\n".join(lines) + "\n"
+    (FOLDER / "README.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

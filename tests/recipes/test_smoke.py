@@ -1,0 +1,75 @@
+"""Every recipe runs from its training to its pictures, at a size that shows nothing but that."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from PIL import Image
+
+from unweave.recipes.catalogue import PAPERS, RECIPES, find
+from unweave.recipes.claims import VERDICTS, worst
+from unweave.recipes.recipe import SCALES
+from unweave.recipes.reproduce import conclude, plan, summary, train
+from unweave.runs.executors import Inline
+
+
+def numbered(paper: str, kind: str, *numbers: int) -> list[str]:
+    return [f"{paper}-{kind}{n}" for n in numbers]
+
+
+# Section 8 of the specification, written out.
+WANTED = [
+    *numbered("sbd", "fig", *range(2, 21)),
+    *numbered("sbd", "table", *range(5, 11)),
+    *numbered("fac", "fig", *range(3, 19), 23, *range(24, 38), 40),
+    "fac-appe",
+    *numbered("rec", "fig", 2, 3, 4, 6, 7, 8, 9, 10, 11),
+    *["rec-tablea1", "rec-figa1", "rec-tablea2"],
+    *["dec-fig2-top", "dec-fig2-bottom", *numbered("dec", "fig", 3, 4, 5, 6)],
+    *["dec-theorem1", "dec-corollary1", "dec-theorem2", "dec-appc"],
+    *numbered("isa", "fig", 1, 2, 3, 6, 7, *range(8, 17)),
+    *["isa-fig5a", "isa-fig5b", "isa-fig5c", "isa-b3", "isa-b4", "isa-b5", "isa-b8"],
+]
+
+
+def test_no_published_result_is_missing() -> None:
+    assert sorted(set(WANTED) - set(RECIPES)) == []
+    assert {recipe.paper for recipe in RECIPES.values()} == set(PAPERS)
+
+
+@pytest.mark.parametrize("name", sorted(RECIPES))
+def test_every_scale_is_planned_and_the_paper_is_the_largest(name: str) -> None:
+    recipe = RECIPES[name]
+    studies = [recipe.study(scale) for scale in SCALES]
+    if recipe.runs is None:
+        assert studies == [None, None, None]
+        return
+    work = [sum(p.config.steps for p in study.runs) for study in studies if study is not None]
+    assert work == sorted(work)
+    assert work[0] < 400
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_all_recipes_of_a_paper_run(paper: str, tmp_path: Path) -> None:
+    recipes = find([paper])
+    sweeps = plan(recipes, "smoke", tmp_path)
+    train(sweeps.values(), Inline())
+    for recipe in recipes:
+        folder, result, cost = conclude(recipe, "smoke", tmp_path, sweeps[recipe.id])
+        assert result.id == recipe.id
+        assert json.loads((folder / "result.json").read_text())["verdict"] == result.verdict
+        assert len(result.rows) >= 2, recipe.id
+        assert len({len(row) for row in result.rows}) == 1, f"{recipe.id}: rows of different lengths"
+        assert result.findings, f"{recipe.id} claims nothing"
+        for found in result.findings:
+            assert found["value"] is not None and math.isfinite(found["value"]), f"{recipe.id}: {found}"
+            assert found["p"] is None or 0 <= found["p"] <= 1, f"{recipe.id}: {found}"
+            assert found["verdict"] in VERDICTS
+        assert result.verdict == worst([found["verdict"] for found in result.findings])
+        assert len(summary(result)) == 1 + len(result.findings)
+        assert result.pictures, f"{recipe.id} draws nothing"
+        for name in result.pictures:
+            with Image.open(folder / f"{name}.png") as image:
+                assert len(image.convert("L").getcolors(256) or ()) > 8, f"{recipe.id}: {name} is empty"
+        assert cost.runs == (0 if recipe.runs is None else len(sweeps[recipe.id].members))  # type: ignore[union-attr]
