@@ -1,0 +1,216 @@
+"""FAC: the paper's protocol as it is printed, and what only its recipes compute."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from scipy.special import logsumexp
+from scipy.stats import norm
+
+from unweave.data.dataset import Batch
+from unweave.metrics.beta_vae import mean_differences
+from unweave.metrics.interventions import plan_pairs
+from unweave.recipes import fac
+from unweave.recipes.catalogue import RECIPES
+from unweave.runs.run import Codes
+from unweave.runs.study import Study
+
+FIGURES = [*range(3, 19), 23, *range(24, 38), 40]
+
+
+def paper(plan: Any) -> dict[str, Any]:
+    study: dict[str, Any] = plan("paper")
+    return study
+
+
+def test_every_figure_of_the_specification_has_an_id() -> None:
+    assert {f"fac-fig{k}" for k in FIGURES} | {"fac-appe"} <= set(RECIPES)
+
+
+@pytest.mark.parametrize("scale", ["smoke", "small", "paper"])
+def test_every_plan_is_a_study(scale: Any) -> None:
+    for name, recipe in RECIPES.items():
+        if name.startswith("fac-") and recipe.runs is not None:
+            assert len(Study.of(recipe.runs(scale), name=name).runs) >= 2
+
+
+def test_2d_shapes_as_in_table_1_and_appendix_a() -> None:
+    study = paper(fac.shapes_2d)
+    base = study["base"]
+    assert (base["steps"], base["batch_size"], base["learning_rate"], base["latents"]) == (
+        300_000,
+        64,
+        1e-4,
+        10,
+    )
+    assert base["encoder"] == {"name": "Conv", "channels": [32, 32, 64, 64], "hidden": [128]}
+    assert base["decoder"] == {"name": "Deconv", "channels": [64, 64, 32, 32], "hidden": [128]}
+    assert study["seeds"] == 10
+    assert {"beta=1", "beta=4", "beta=16", "beta=64", "gamma=35", "gamma=40", "gamma=80"} <= set(
+        study["variants"]
+    )
+    assert study["variants"]["gamma=40"]["objective"] == {
+        "name": "FactorVAE",
+        "gamma": 40,
+        "critic_layers": 6,
+        "critic_width": 1000,
+        "critic_learning_rate": 1e-4,
+    }
+
+
+def test_3d_shapes_and_the_others_as_in_tables_2_and_3() -> None:
+    study = paper(fac.shapes_3d)
+    base = study["base"]
+    assert (base["steps"], base["latents"], base["encoder"]["hidden"]) == (500_000, 6, [256])
+    assert study["variants"]["gamma=36"]["objective"]["critic_learning_rate"] == 1e-5
+    for plan, rate in ((fac.FACES, 1e-4), (fac.CHAIRS, 1e-5), (fac.CELEBA, 1e-5)):
+        study = paper(plan)
+        assert (study["base"]["steps"], study["base"]["latents"], study["seeds"]) == (1_000_000, 10, 5)
+        assert study["variants"]["gamma=10"]["objective"]["critic_learning_rate"] == rate
+
+
+def test_infogan_as_in_tables_4_to_6() -> None:
+    study = paper(fac.GANS_2D)
+    assert sorted(fac.setting(v) for v in study["variants"] if "lambda" in v) == [k / 10 for k in range(11)]
+    five = study["variants"]["lambda=0.2"]["model"]
+    assert (five["continuous"], five["categorical"], five["noise"], five["hidden"]) == (4, [3], 5, 128)
+    assert five["channels"] == [32, 32, 64, 64]
+    six = paper(fac.BIGGER_2D)["variants"]["lambda=0.6"]["model"]
+    assert (six["noise"], six["hidden"], six["channels"]) == (128, 1024, [64, 128, 256, 256, 256])
+    four = paper(fac.gans_on_digits(fac.TEN))["variants"]["2 codes, 10 categories"]["model"]
+    assert (four["noise"], four["hidden"], four["channels"]) == (62, 1024, [64, 128])
+
+
+def test_earlier_stages_are_the_same_runs_with_fewer_steps() -> None:
+    study = Study.of(fac.stages_2d("small"), name="s")
+    whole = study.variants["gamma=40"][0].config.to_mapping()
+    for steps in fac.earlier("small"):
+        part = study.variants[f"gamma=40 at {steps}"][0].config.to_mapping()
+        assert part == {**whole, "steps": steps} and steps < whole["steps"]
+
+
+def test_adagrad_is_that_of_torch() -> None:
+    rng = np.random.default_rng(5)
+    factors = np.stack([rng.integers(0, size, 400) for size in (4, 5, 6)], axis=1)
+    codes = factors @ rng.normal(size=(3, 4)) + 0.3 * rng.normal(size=(400, 4))
+    found = fac.adagrad_scores(
+        codes, factors, np.random.default_rng(1), samples=20, iterations=[30, 80], tested=300
+    )
+
+    draws = np.random.default_rng(1)
+
+    def draw(points: int) -> tuple[torch.Tensor, torch.Tensor]:
+        plan = plan_pairs(factors, (4, 5, 6), points, 20, draws)
+        return torch.tensor(mean_differences(codes, plan)), torch.tensor(plan.asked)
+
+    test, answer = draw(300)
+    linear = torch.nn.Linear(4, 3, dtype=torch.float64)
+    with torch.no_grad():
+        for parameter in linear.parameters():
+            parameter.zero_()
+    optimizer = torch.optim.Adagrad(linear.parameters(), lr=0.01, initial_accumulator_value=0.1, eps=0.0)
+    scores = []
+    for steps in (30, 50):
+        features, asked = draw(10 * steps)
+        for k in range(steps):
+            optimizer.zero_grad()
+            part = slice(10 * k, 10 * k + 10)
+            torch.nn.functional.cross_entropy(linear(features[part]), asked[part]).backward()
+            optimizer.step()
+        scores.append(float((linear(test).argmax(1) == answer).double().mean()))
+    assert found == scores
+
+
+class _Model:
+    """Posteriors whose parameters are the images themselves."""
+
+    latents = 2
+
+    def codes(self, images: Any) -> tuple[Any, Any]:
+        return images[:, :2], images[:, 2:]
+
+
+class _Data:
+    def __init__(self, table: Any) -> None:
+        self.table, self.count = table, len(table)
+
+    def at(self, rows: Any) -> Any:
+        return self.table[rows]
+
+    def sample(self, n: int, rng: np.random.Generator) -> Batch:
+        return Batch(self.table[rng.integers(0, self.count, n)], None)
+
+
+def _run(table: Any) -> Any:
+    return SimpleNamespace(
+        model=lambda: _Model(), dataset=lambda: _Data(table), config=SimpleNamespace(seed=3), folder="nowhere"
+    )
+
+
+def test_true_total_correlation_of_a_gaussian() -> None:
+    rng = np.random.default_rng(0)
+    spread, sd = np.array([[0.75, 0.6], [0.6, 0.75]]), 0.5
+    means = rng.multivariate_normal([0, 0], spread, 6000)
+    found = fac.true_total_correlation(_run(np.hstack([means, np.full((6000, 2), sd)])), 6000, samples=6000)
+    # q(z) is N(0, spread + sd^2), whose correlation is 0.6
+    assert found == pytest.approx(-0.5 * np.log(1 - 0.6**2), abs=0.03)
+
+
+def test_batch_densities_are_those_of_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    mu, sd = rng.normal(size=(50, 2)), rng.uniform(0.2, 0.6, (50, 2))
+    zeros = np.zeros((50, 2))
+    kept = Codes(means=mu, scales=sd, kl=zeros, factors=None, nll=np.zeros(0), step=1)
+    monkeypatch.setattr(fac, "codes_of", lambda run: kept)
+    table = np.hstack([rng.normal(size=(30, 2)), np.full((30, 2), 0.3)])
+    joint, product = fac.batch_densities(_run(table), 40)
+
+    draws = np.random.default_rng(3)
+    shown = _Data(table).sample(40, draws).images
+    z = shown[:, :2] + shown[:, 2:] * draws.normal(size=(40, 2))
+    logs = norm.logpdf(z[:, None], mu, sd)
+    np.testing.assert_allclose(joint, logsumexp(logs.sum(2), axis=1) - np.log(50), rtol=1e-6)
+    np.testing.assert_allclose(product, (logsumexp(logs, axis=1) - np.log(50)).sum(1), atol=2e-3)
+
+
+def test_one_factor_of_four_missing() -> None:
+    scores = np.array([fac.one_factor_missing(seed) for seed in range(4)])
+    assert (scores[:, 0] == 1).all()
+    # Right for the three factors that are there, never for the fourth.
+    assert scores[:, 1].mean() == pytest.approx(0.75, abs=0.02)
+
+
+def test_noise_that_is_not_there_changes_no_class() -> None:
+    from unweave.data import Glyphs
+    from unweave.gan import InfoGAN
+
+    torch.manual_seed(0)
+    gan = InfoGAN((1, 32, 32), noise=0, channels=(2, 2), hidden=4).eval()
+    run: Any = SimpleNamespace(model=lambda: gan, dataset=lambda: Glyphs(size=32))
+    changed, wrong, images = fac.noise_changes(run, 5, noises=3)
+    assert changed == 0 < wrong < 1
+    assert images.shape == (5, 4, 1, 32, 32)
+
+
+def test_class_information_is_one_for_a_code_that_is_the_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    from unweave.gan import InfoGAN
+
+    letter = np.arange(2000) % 10
+    zeros = np.zeros((2000, 1))
+    kept = Codes(
+        means=np.stack([letter, letter % 2, zeros[:, 0]], 1).astype(float),
+        scales=zeros,
+        kl=zeros,
+        factors=np.stack([0 * letter, letter], 1),
+        nll=np.zeros(0),
+        step=1,
+    )
+    monkeypatch.setattr(fac, "codes_of", lambda run: kept)
+    gan = InfoGAN((1, 16, 16), channels=(2, 2), hidden=4)
+    space = SimpleNamespace(names=("typeface", "letter"))
+    run: Any = SimpleNamespace(model=lambda: gan, dataset=lambda: SimpleNamespace(space=space))
+    told, shuffled = fac.class_information(run)
+    assert told == pytest.approx(1 + np.log(2) / np.log(10))  # all of it, and whether it is even
+    assert shuffled < 0.05
