@@ -1,0 +1,94 @@
+"""What each latent stands for: a map over positions, curves over other factors, and the images it sweeps through."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from unweave.errors import UnweaveError
+from unweave.plots.images import as_rgb
+from unweave.plots.style import FAINT, bare, style
+
+SHAPES = ("#4daf4a", "#e41a1c", "#377eb8")
+"""Of square, ellipse and heart: the green, red and blue of the papers that draw such rows."""
+
+
+def latent_rows(
+    maps: ArrayLike,
+    curves: Mapping[str, ArrayLike],
+    images: ArrayLike,
+    labels: Sequence[str],
+    *,
+    plane: tuple[str, str] = ("x", "y"),
+    classes: Sequence[str] = (),
+    title: str | None = None,
+) -> Figure:
+    """A row for each latent: its value over a plane of positions in red and blue, over other factors as curves of
+    one colour a class, and the images along a sweep of it.
+
+    Args:
+        maps: (latents, height, width) value of each latent at every position; red is high, blue is low.
+        curves: name of a factor -> (latents, classes, values) mean value of each latent.
+        images: (latents, steps, C, H, W), the sweep.
+        labels: one for each row.
+        plane: names of the two factors of the map, across and down.
+        classes: names of the classes that the colours of the curves stand for.
+        title: above all.
+
+    References:
+        ISA figures 8 to 16; Chen et al. 2018, figure 5.
+
+    Example:
+        >>> figure = latent_rows(np.zeros((2, 4, 4)), {"scale": np.zeros((2, 3, 6))}, np.zeros((2, 5, 1, 8, 8)), ["a", "b"])
+        >>> len(figure.axes)
+        6
+
+    """  # noqa: E501
+    field, sheet = np.asarray(maps, dtype=np.float64), as_rgb(images)
+    lines = {name: np.asarray(values, dtype=np.float64) for name, values in curves.items()}
+    rows = len(labels)
+    if {len(field), len(sheet), *map(len, lines.values())} != {rows}:
+        raise UnweaveError(f"every latent needs a map, curves, images and a label: there are {rows} labels")
+    steps, height, width = sheet.shape[1:4]
+    strip = np.full((rows, height, steps * (width + 2) - 2, 3), 255, np.uint8)
+    for step in range(steps):
+        strip[:, :, step * (width + 2) : step * (width + 2) + width] = sheet[:, step]
+    # One scale for all rows: a latent that does nothing looks like nothing.
+    reach = max(float(np.abs(field).max()), *(float(np.abs(v).max()) for v in lines.values()), 1e-9)
+    side, top = 0.72, 0.34 + (0.26 if title else 0.0) + (0.2 if classes else 0.0)
+    across = side * (1.25 * (1 + len(lines)) + steps * (width + 2) / height)
+    with style():
+        figure = Figure(figsize=(across + 1.0, rows * side * 1.12 + top + 0.1), layout="constrained")
+        grid = figure.add_gridspec(
+            rows, 2 + len(lines), width_ratios=[1.0, *[1.25] * len(lines), steps * (width + 2) / height]
+        )
+        for i, label in enumerate(labels):
+            axes = figure.add_subplot(grid[i, 0])
+            axes.imshow(field[i], cmap="RdBu_r", vmin=-reach, vmax=reach, interpolation="nearest")
+            bare(axes)
+            axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=8)
+            if i == 0:
+                axes.set_title(f"{plane[0]}, {plane[1]}", fontsize=8, fontweight="normal", loc="center")
+            for j, (name, values) in enumerate(lines.items()):
+                axes = figure.add_subplot(grid[i, 1 + j])
+                for k, line in enumerate(values[i]):
+                    shown = classes[k] if i == 0 and j == 0 and k < len(classes) else None
+                    axes.plot(line, color=SHAPES[k % len(SHAPES)], linewidth=1.0, label=shown)
+                axes.set_ylim(-1.05 * reach, 1.05 * reach)
+                axes.axhline(0, color=FAINT, linewidth=0.4)
+                bare(axes, frame=True)
+                for spine in axes.spines.values():
+                    spine.set_color("#d5dbe0")
+                if i == 0:
+                    axes.set_title(name, fontsize=8, fontweight="normal", loc="center")
+            axes = figure.add_subplot(grid[i, 1 + len(lines)])
+            axes.imshow(strip[i], interpolation="nearest")
+            bare(axes)
+            if i == 0:
+                axes.set_title("sweep of the latent", fontsize=8, fontweight="normal", loc="center")
+        if classes:
+            figure.legend(loc="outside lower left", ncols=len(classes), fontsize=7)
+        if title:
+            figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+    return figure

@@ -1,0 +1,124 @@
+"""Recipes of ISA: the paper's protocol, and what is computed here and nowhere else."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from unweave.data import DSprites
+from unweave.recipes import isa
+from unweave.recipes.recipe import RECIPES, Job
+
+IDS = (
+    *("isa-fig1", "isa-fig2", "isa-fig3", "isa-fig5a", "isa-fig5b", "isa-fig5c", "isa-fig6", "isa-fig7"),
+    *(f"isa-fig{number}" for number in range(8, 17)),
+    *("isa-b3", "isa-b4", "isa-b5", "isa-b8"),
+)
+
+
+def test_every_result_of_the_paper_is_there() -> None:
+    assert {name for name in RECIPES if name.startswith("isa-")} == set(IDS)
+
+
+def test_sprites_have_the_protocol_of_the_paper() -> None:
+    study = RECIPES["isa-fig5b"].study("paper")
+    assert study is not None and study.seeds == tuple(range(50)) and study.metrics == ("sampled_mig",)
+    betas = set()
+    for planned in study.runs:
+        config = planned.config
+        betas.add(config.objective.options["beta"])
+        assert (config.steps, config.batch_size, config.learning_rate, config.latents) == (
+            7200,
+            2048,
+            1e-3,
+            20,
+        )
+        assert config.encoder.options["hidden"] == (1200, 1200)
+        assert config.decoder.options["hidden"] == (1200, 1200, 1200)
+        if config.prior.name == "ISA":
+            assert config.prior.options["p0"] == 2.1 and not config.prior.options["learned"]
+    assert betas == {1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0}
+    prior = study.variants["ISA-VAE, β = 2"][0].config.make_model((1, 64, 64)).prior
+    assert prior.subspaces == (4, 4, 4, 4, 4)  # type: ignore[union-attr]
+    assert prior.exponents().tolist() == pytest.approx([2.1, *[2.2] * 5])  # type: ignore[union-attr, operator]
+
+
+def test_faces_and_cars_have_the_protocol_of_the_paper() -> None:
+    study = RECIPES["isa-fig5c"].study("paper")
+    assert study is not None and study.seeds == tuple(range(15))
+    betas = {p.config.objective.options["beta"] for p in study.runs}
+    assert betas == {0.5, 1.0, 2.0, 3.0, 4.0, 5.0}
+    learned = study.variants["ISA-VAE, learned, β = 1"][0].config
+    assert learned.latents == 10 and learned.prior.options["learned"] and learned.batch_size == 2048
+    assert learned.steps == 1500 * 62  # epochs of 127,050 images
+    fixed = study.variants["ISA-VAE, β = 1"][0].config.make_model((1, 64, 64)).prior
+    assert fixed.exponents().tolist() == pytest.approx([2.1, 1.9, 1.9, 1.9])  # type: ignore[union-attr, operator]
+    cars = RECIPES["isa-fig6"].study("paper")
+    assert cars is not None and len(cars.seeds) == 35
+    assert {p.config.objective.options["beta"] for p in cars.runs} == {1.0, 2.0, 3.0, 4.0}
+
+
+def test_the_figures_of_latents_share_their_runs() -> None:
+    for scale in ("smoke", "small"):
+        first = RECIPES["isa-fig5a"].study(scale)
+        eighth, tenth = RECIPES["isa-fig8"].study(scale), RECIPES["isa-fig10"].study(scale)
+        assert first is not None and eighth is not None and tenth is not None
+        ours = [{p.config.identity for p in study.runs} for study in (first, eighth, tenth)]
+        assert ours[0] == ours[1] == ours[2]
+
+
+def test_published_numbers() -> None:
+    migs = {beta: [mig for mig, _ in each.values()] for beta, each in isa.REPRESENTATIVE.items()}
+    assert migs == {1.0: [0.14, 0.20], 2.0: [0.28, 0.30, 0.41], 3.0: [0.47, 0.43, 0.48]}
+    assert "0.41" in RECIPES["isa-fig12"].published and "-25.86" in RECIPES["isa-fig12"].published
+    assert "beta 3, heart" in RECIPES["isa-fig16"].title and "beta 1, ellipse" in RECIPES["isa-fig8"].title
+
+
+@pytest.mark.parametrize("name", ["isa-fig2", "isa-fig3", "isa-b3", "isa-b4", "isa-b5"])
+def test_what_is_exact_agrees_at_any_scale(name: str) -> None:
+    outcome = RECIPES[name].conclude(Job(RECIPES[name], "smoke"))
+    assert outcome.verdict == "agrees"
+    assert outcome.pictures and all(len(row) == len(outcome.rows[0]) for row in outcome.rows)
+
+
+def test_the_nested_norm_is_equation_6() -> None:
+    z = np.random.default_rng(0).normal(size=(20, 3))
+    a, b, c = np.abs(z).T
+    expected = (a**1.3 + (b**4 + c**4) ** (1.3 / 4)) ** (1 / 1.3)
+    np.testing.assert_allclose(isa.nested_norm((1.3, 4.0), z), expected, rtol=1e-12)
+
+
+def test_a_representative_stands_for_the_upper_half() -> None:
+    migs = np.array([0.9, 0.1, 0.5, 0.6, 0.2, 0.1])
+    fits = np.array([-20.0, -20.0, -20.0, -20.0, -20.0, -20.0])
+    assert isa.representative(migs, fits) == 3  # upper half 0.9, 0.5, 0.6 around 0.67
+    fits[3] = -90.0  # far off in reconstruction
+    assert isa.representative(migs, fits) == 2
+    assert isa.representative(np.array([0.1, 0.3]), np.zeros(2)) == 1
+
+
+class Centre:
+    """Codes: where the white pixels are, how many there are, and nothing."""
+
+    def codes(self, images: Any) -> tuple[Any, Any]:
+        on = images[:, 0] > 0
+        total = on.sum((1, 2))
+        x = (on.sum(1) * np.arange(64)).sum(1) / total
+        y = (on.sum(2) * np.arange(64)).sum(1) / total
+        means = np.stack([x, y, total, 0 * x], 1).astype(np.float32)
+        return means, means
+
+
+def test_responses_map_positions_and_average_the_rest() -> None:
+    vae: Any = Centre()
+    maps, curves = isa.responses(vae, DSprites(), shape=1, around=4)
+    assert maps.shape == (4, 32, 32)
+    step = 32 / 31
+    np.testing.assert_allclose(np.diff(maps[0], axis=1), step, atol=0.5)  # x across
+    np.testing.assert_allclose(np.diff(maps[1], axis=0), step, atol=0.5)  # y down
+    assert np.ptp(maps[0], axis=0).max() < 0.5 and np.ptp(maps[1], axis=1).max() < 0.5
+    assert curves["scale"].shape == (4, 3, 6) and curves["rotation"].shape == (4, 3, 40)
+    assert (np.diff(curves["scale"][2], axis=1) > 0).all()  # the area grows with the scale
+    area = curves["rotation"][2]
+    assert (np.ptp(area, axis=1) < 0.1 * area.mean(1)).all()  # and hardly knows the rotation
+    np.testing.assert_allclose(curves["scale"][3], 0.0)
