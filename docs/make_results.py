@@ -1,3 +1,4 @@
+# ruff: noqa: E501
 """Write docs/results: one page for each paper, from the results that come with unweave.
 
 python docs/make_results.py
