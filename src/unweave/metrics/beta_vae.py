@@ -6,7 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import unknown
-from unweave.metrics.interventions import Encode, EncodeOnce, FactorSource, Plan, plan_pairs
+from unweave.metrics.interventions import (
+    Encode,
+    EncodeOnce,
+    FactorSource,
+    Plan,
+    independent_votes,
+    plan_blocks,
+    plan_pairs,
+)
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.score import Score, wilson
 from unweave.metrics.validation import check_codes, check_count, check_pair, factor_classes
@@ -34,7 +42,11 @@ def beta_vae_score(
 
     One vote: draw a factor k and ``samples`` pairs of codes, the two of a pair sharing the value of factor k; its
     features are mean |z_1 - z_2| of each latent. A linear classifier is trained on ``votes`` of them to tell k; the
-    score is its accuracy on ``evaluation_votes`` fresh ones, the interval Wilson's for that.
+    score is its accuracy on ``evaluation_votes`` fresh ones.
+
+    The interval covers the value of infinitely many codes and votes: it is Wilson's for that accuracy, with the votes
+    counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves (the
+    data set is taken as whole where there are fewer than 20 codes for each value).
 
     It has a failure mode: with K - 1 factors disentangled it still scores 1, since the last factor is the one for which
     no difference vanishes (FAC figure 3).
@@ -69,7 +81,8 @@ def beta_vae_score(
     codes, table = check_pair(codes, factors)
     classes, sizes = factor_classes(table)
     plan = plan_pairs(classes, sizes, options["votes"] + options["evaluation_votes"], options["samples"], rng)
-    return _score(codes, plan, len(sizes), mode, options)
+    blocks = plan_blocks(classes, sizes, options["samples"], rng, plan_pairs)
+    return _score(codes, plan, blocks, len(sizes), mode, options)
 
 
 def beta_vae_score_of(
@@ -108,7 +121,7 @@ def beta_vae_score_of(
     once = EncodeOnce(encode, dataset) if once is None else once
     plan = once.pairs(options["votes"] + options["evaluation_votes"], options["samples"], rng)
     factors = sum(size != 1 for size in dataset.space.sizes)
-    return _score(check_codes(once.means), plan, factors, mode, options)
+    return _score(check_codes(once.means), plan, None, factors, mode, options)
 
 
 def _options(mode: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -120,15 +133,31 @@ def _options(mode: str, given: dict[str, Any]) -> dict[str, Any]:
     return options
 
 
-def _score(codes: NDArray[np.float64], plan: Plan, factors: int, mode: str, options: dict[str, Any]) -> Score:
+def _score(
+    codes: NDArray[np.float64],
+    plan: Plan,
+    blocks: Plan | None,
+    factors: int,
+    mode: str,
+    options: dict[str, Any],
+) -> Score:
     votes, tested = options["votes"], options["evaluation_votes"]
     features = mean_differences(codes, plan)
+    centre, scale = np.zeros(codes.shape[1]), np.ones(codes.shape[1])
     if options.get("standardised"):
         spread = features[:votes].std(axis=0)
-        features = (features - features[:votes].mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
-    model = fit_softmax(features[:votes], plan.asked[:votes], factors, ridge=options["ridge"])
-    right = int(np.sum(model.predict(features[votes:]) == plan.asked[votes:]))
-    value, (low, high) = right / tested, wilson(right, tested)
+        centre, scale = features[:votes].mean(axis=0), np.where(spread > 1e-12, spread, 1.0)
+    model = fit_softmax(
+        (features[:votes] - centre) / scale, plan.asked[:votes], factors, ridge=options["ridge"]
+    )
+
+    def right(features: NDArray[np.float64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return np.asarray(model.predict((features - centre) / scale) == asked)
+
+    value = float(np.mean(right(features[votes:], plan.asked[votes:])))
+    of_blocks = None if blocks is None else right(mean_differences(codes, blocks), blocks.asked)
+    fresh = independent_votes(value, tested, of_blocks)
+    low, high = wilson(value * fresh, fresh)
     if mode == "ubisoft" and factors > 1:
         value, low, high = (max(0.0, (x - 1 / factors) / (1 - 1 / factors)) for x in (value, low, high))
     return Score(
@@ -142,6 +171,7 @@ def _score(codes: NDArray[np.float64], plan: Plan, factors: int, mode: str, opti
             "samples": options["samples"],
             "votes": votes,
             "evaluation_votes": tested,
+            "independent_votes": fresh,
             "ridge": options["ridge"],
             "chance": 0.0 if mode == "ubisoft" else 1 / factors,
         },

@@ -6,7 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, unknown
-from unweave.metrics.interventions import Encode, EncodeOnce, FactorSource, Plan, plan_groups
+from unweave.metrics.interventions import (
+    Encode,
+    EncodeOnce,
+    FactorSource,
+    Plan,
+    independent_votes,
+    plan_blocks,
+    plan_groups,
+)
 from unweave.metrics.score import Score, wilson
 from unweave.metrics.validation import check_codes, check_count, check_pair, check_scales, factor_classes
 
@@ -47,7 +55,10 @@ def factor_vae_score(
     One vote: draw a factor k, a value of it, ``samples`` codes with that value; divide each latent by its
     standard deviation over all codes; d = arg min_j Var(z_j). The majority vote V_dk of ``votes`` such pairs
     makes the classifier C(d) = arg max_k V_dk; the score is its accuracy on ``evaluation_votes`` fresh pairs.
-    The interval is Wilson's for that accuracy.
+
+    The interval covers the value of infinitely many codes and votes: it is Wilson's for that accuracy, with the votes
+    counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves (the
+    data set is taken as whole where there are fewer than 20 codes for each value).
 
     Collapsed latents take no part. With ``scales`` these are the ones with mean scale^2 > 0.95 (posterior =
     prior, FAC app. B); without, those whose codes vary less than ``prune`` times the most varying latent.
@@ -95,7 +106,8 @@ def factor_vae_score(
         return _empty(mode, options, len(sizes), sd is not None)
     total = options["votes"] + options["evaluation_votes"]
     plan = plan_groups(classes, sizes, total, options["samples"], rng)
-    return _score(codes, plan, active, len(sizes), mode, options, sd is not None, discrete)
+    blocks = plan_blocks(classes, sizes, options["samples"], rng, plan_groups)
+    return _score(codes, plan, blocks, active, len(sizes), mode, options, sd is not None, discrete)
 
 
 def factor_vae_score_of(
@@ -146,7 +158,7 @@ def factor_vae_score_of(
     factors = sum(size != 1 for size in dataset.space.sizes)
     if not active.any():
         return _empty(mode, options, factors, sd is not None)
-    return _score(codes, plan, active, factors, mode, options, sd is not None, False)
+    return _score(codes, plan, None, active, factors, mode, options, sd is not None, False)
 
 
 def _options(mode: str, given: dict[str, Any]) -> dict[str, Any]:
@@ -192,6 +204,7 @@ def _constants(
 def _score(
     codes: NDArray[np.float64],
     plan: Plan,
+    blocks: Plan | None,
     active: NDArray[np.bool_],
     factors: int,
     mode: str,
@@ -200,12 +213,16 @@ def _score(
     discrete: bool,
 ) -> Score:
     votes, tested = options["votes"], options["evaluation_votes"]
-    answers = _still_classes(codes[:, active], plan) if discrete else _stillest(codes[:, active], plan)
+    vote = _still_classes if discrete else _stillest
+    answers = vote(codes[:, active], plan)
     table = np.zeros((int(active.sum()), factors), dtype=np.int64)
     np.add.at(table, (answers[:votes], plan.asked[:votes]), 1)
     classifier = table.argmax(axis=1)
     right = int(np.sum(classifier[answers[votes:]] == plan.asked[votes:]))
-    value, (low, high) = right / tested, wilson(right, tested)
+    value = right / tested
+    of_blocks = None if blocks is None else classifier[vote(codes[:, active], blocks)] == blocks.asked
+    fresh = independent_votes(value, tested, of_blocks)
+    low, high = wilson(value * fresh, fresh)
     if mode == "ubisoft" and factors > 1:
         value, low, high = (max(0.0, (x - 1 / factors) / (1 - 1 / factors)) for x in (value, low, high))
     return Score(
@@ -216,6 +233,7 @@ def _score(
         reference=_REFERENCE,
         constants={
             **_constants(mode, options, active, factors, by_scale),
+            "independent_votes": fresh,
             "vote_table": table.tolist(),
         },
     )

@@ -6,11 +6,14 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
 from unweave.errors import UnweaveError
 from unweave.metrics.validation import check_count
 
 Encode = Callable[[Any], Any]
+BLOCKS, BLOCK_VOTES = 10, 300
+"""Blocks of codes, and votes in each, that tell how much a score would change with other codes."""
 
 
 class FactorSource(Protocol):
@@ -96,6 +99,65 @@ def plan_pairs(
         partner = firsts[value] + (rng.random(first.shape) * counts[value]).astype(np.int64)
         rows[mine] = np.stack([first, order[partner]], axis=2)
     return Plan(asked, rows)
+
+
+def plan_blocks(
+    classes: NDArray[np.int64],
+    sizes: tuple[int, ...],
+    samples: int,
+    rng: np.random.Generator,
+    planned: Callable[..., Plan],
+) -> Plan | None:
+    """``BLOCK_VOTES`` votes within each of ``BLOCKS`` disjoint blocks of the codes; None if the codes are too few.
+
+    Example:
+        >>> classes = np.arange(400)[:, None] % 2
+        >>> plan = plan_blocks(classes, (2,), 5, np.random.default_rng(0), plan_groups)
+        >>> plan.rows.shape, len(np.unique(plan.rows[:300])) <= 40
+        ((3000, 5), True)
+
+    """
+    if len(classes) < 2 * BLOCKS * max(sizes):
+        return None
+    asked, rows = [], []
+    for block in np.array_split(rng.permutation(len(classes)), BLOCKS):
+        plan = planned(classes[block], sizes, BLOCK_VOTES, samples, rng)
+        asked.append(plan.asked)
+        rows.append(block[plan.rows])
+    return Plan(np.concatenate(asked), np.concatenate(rows))
+
+
+def independent_votes(accuracy: float, votes: int, of_blocks: NDArray[np.bool_] | None) -> float:
+    """How many votes of fresh codes would tell as much about the accuracy as ``votes`` votes of the codes at hand.
+
+    Votes share codes, and codes are a sample themselves. With p the accuracy, the variance of the score is
+    p (1 - p) / votes plus that due to the codes, which is the variance between blocks, less that of their votes, over
+    the number of blocks. Student's t, with the degrees of freedom of Satterthwaite, allows for so few blocks.
+
+    Args:
+        accuracy: of the votes.
+        votes: how many.
+        of_blocks: which of the votes of :func:`plan_blocks` were right, or None if every vote has codes of its own.
+
+    References:
+        Satterthwaite 1946, "An approximate distribution of estimates of variance components".
+
+    Example:
+        >>> alike = np.tile(np.arange(300) < 240, 10)
+        >>> independent_votes(0.8, 800, alike), round(independent_votes(0.8, 800, np.repeat([True, False], 1500)))
+        (800.0, 4)
+
+    """
+    own = accuracy * (1 - accuracy) / votes
+    if of_blocks is None or own == 0:
+        return float(votes)
+    each = of_blocks.reshape(BLOCKS, BLOCK_VOTES).mean(axis=1)
+    by_chance = float(np.mean(each * (1 - each))) / (BLOCK_VOTES - 1)
+    of_codes = max(0.0, float(np.var(each, ddof=1)) - by_chance) / BLOCKS
+    if of_codes == 0:
+        return float(votes)
+    freedom = (BLOCKS - 1) * (1 + own / of_codes) ** 2
+    return own * votes / (own + of_codes) * (1.96 / float(stdtrit(freedom, 0.975))) ** 2
 
 
 class EncodeOnce:

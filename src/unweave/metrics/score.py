@@ -123,7 +123,7 @@ def interval_of_mean(
     return mean, mean - half, mean + half
 
 
-def wilson(right: int, total: int) -> tuple[float, float]:
+def wilson(right: float, total: float) -> tuple[float, float]:
     """Wilson's 95 % interval of a proportion: unlike +- 1.96 standard errors it has width at 0 and 1.
 
     Example:
