@@ -68,6 +68,30 @@ def test_an_image_is_the_sum_of_what_its_rays_see(shapes: Shapes3D) -> None:
         assert np.abs(got - expected).mean() < 0.4
 
 
+def test_parts_of_a_pixel_are_rounded_down_and_added(shapes: Shapes3D) -> None:
+    """Exactly, and for objects of every shape and size: where surfaces share a pixel, each one's light is cut."""
+    rng = np.random.default_rng(4)
+    sky = np.array([153, 226, 249]) / 255
+    for scale, shape in np.ndindex(8, 4):
+        hues, orientation = rng.integers(10, size=3), int(rng.integers(15))
+        seen = view(shape, 0.75 + 0.5 * scale / 7, -30 + 60 * orientation / 14, 3)
+        colours = np.clip(np.abs((0.6 * hues[:, None] + np.array([0, 4, 2])) % 6 - 3) - 1, 0, 1).round(6)
+        expected = np.zeros((64, 64, 3), np.int64)
+        for surface in (-1, 0, 1, 2):
+            met = seen.surface == surface
+            light = np.minimum(
+                np.outer(seen.shade, colours[surface]) + np.outer(seen.gloss, 1 - colours[surface]), 1
+            )
+            light = met[:, None] * (sky if surface < 0 else light)
+            part = 255 * light.reshape(64, 3, 64, 3, 3).sum(axis=(1, 3)) / 9
+            alone = met.reshape(64, 3, 64, 3).all(axis=(1, 3))[..., None]
+            expected += np.where(alone, np.rint(part), np.floor(part + 1e-6)).astype(np.int64)
+        got = shapes.images([[*hues, scale, shape, orientation]])[0].transpose(1, 2, 0)
+        wrong = np.abs(got - expected)
+        assert wrong.max() <= 1
+        assert np.count_nonzero(wrong) <= 2  # the order of a sum may decide where it is rounded to
+
+
 def test_the_hues_of_a_surface_change_that_surface_only(shapes: Shapes3D) -> None:
     base = [2, 5, 8, 4, 1, 7]
     surface = view(1, 0.75 + 0.5 * 4 / 7, 0.0, 3).surface.reshape(64, 3, 64, 3)

@@ -119,8 +119,11 @@ class DSprites(Stored):
             self._packed = _packed_set(cache_folder() / "dsprites-1.bits")
         return self._packed
 
-    def triple(self, rows: NDArray[np.int64], *, whole: bool) -> NDArray[np.uint8]:
-        """Images of row numbers (n,) with three equal channels, as rows of bytes (n, 64, 192).
+    def strips(self, rows: NDArray[np.int64], *, whole: bool) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """The lines of images that show something, with three equal channels: (m,) and (m, 192), bytes 0 or 255.
+
+        Three lines of four are black, which is why only the others are unpacked. The first array says where they
+        belong: line l of the i-th of the images is 64 i + l.
 
         Args:
             rows: which images.
@@ -128,7 +131,11 @@ class DSprites(Stored):
         """
         packed = self.packed() if whole else self._packed
         bits = _draw(_SPACE.factors(rows)) if packed is None else packed.take(rows, axis=0)
-        return _TRIPLE.take(bits, axis=0).reshape(-1, _SIZE, 3 * _SIZE)
+        lines = bits.reshape(-1, _SIZE // 8)
+        places = np.flatnonzero(lines.view(np.uint64) != 0)
+        return places, _triple().take(lines.take(places, axis=0).view(np.uint16), axis=0).reshape(
+            -1, 3 * _SIZE
+        )
 
     def channels(self) -> Channels:
         """The constants of REC table A2."""
@@ -159,8 +166,11 @@ def _packed_set(path: Path) -> NDArray[np.uint8]:
     return cached(path, (_COUNT, _SIZE * _SIZE // 8), _build)
 
 
-# _TRIPLE[byte]: its 8 pixels with three equal channels, 24 bytes of 0 or 255.
-_TRIPLE = 255 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).repeat(3, axis=1)
+@functools.lru_cache(maxsize=1)
+def _triple() -> NDArray[np.uint8]:
+    """For every two bytes in a row their 16 pixels with three equal channels, 48 bytes of 0 or 255."""
+    bits = np.unpackbits(np.arange(1 << 16, dtype=np.uint16).view(np.uint8).reshape(-1, 2), axis=1)
+    return np.repeat(255 * bits, 3, axis=1)
 
 
 def _unpack(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:

@@ -2,7 +2,6 @@
 
 import functools
 import logging
-import math
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -27,10 +26,10 @@ _SPACE = FactorSpace(_NAMES, (10, 10, 10, 8, 4, 15))
 _COUNT = 480_000
 _GEOMETRIES = 8 * 4 * 15
 _SAMPLES = 3
-_BLOCK = 32
-# Lines of the image in which floor, walls and object can be; nothing else of their pictures is kept.
-_ROWS = (slice(39, 64), slice(0, 42), slice(6, 60))
-_SHAPES = tuple((10 * _GEOMETRIES, rows.stop - rows.start, 3 * SIZE) for rows in _ROWS)
+# An image is 32 bands of two lines. Bands in which floor, walls and object can be:
+_BANDS, _BAND = SIZE // 2, 6 * SIZE
+_REACH = (slice(19, 32), slice(0, 21), slice(3, 30))
+_UPPER, _MIDDLE, _LOWER = np.arange(0, 19), np.arange(19, 21), np.arange(21, 32)
 # The label values of the original file, by which its classes are recognised.
 _LABELS = (
     *(np.arange(10) / 10,) * 3,
@@ -47,10 +46,10 @@ class Shapes3D(Stored):
     (0.75 .. 1.25), shape (cube, cylinder, sphere, capsule), orientation (-30 .. 30 degrees, fastest).
 
     ``rendered`` casts rays into the room that was measured from the originals. Only 480 geometries exist, and every
-    surface takes 10 colours, so that an image is the sum of three ready pictures: its floor, its walls with the sky,
-    its object (112 MB in the cache folder, made once in some seconds). Mean absolute error to 50 original images: 0.014
-    in the median, 0.023 at worst; distances along factors within 8 % of REC table A1, channel means within 0.02 of
-    table A2. The faint texture of the original's floor and walls is left out.
+    surface takes 10 colours, so that two lines of an image are one of 700,000: an image is looked up in 32 of them (274
+    MB in the cache folder, made once in some seconds). Mean absolute error to 50 original images: 0.014 in the median,
+    0.023 at worst; distances along factors within 8 % of REC table A1, channel means within 0.02 of table A2. The
+    faint texture of the original's floor and walls is left out.
 
     ``file`` reads the original 3dshapes.h5.
 
@@ -86,7 +85,7 @@ class Shapes3D(Stored):
         if source not in get_args(Source):
             raise unknown("source of Shapes3D", str(source), get_args(Source))
         self.source = source
-        self._tables: tuple[NDArray[np.uint8], ...] = ()
+        self._tables: _Tables | None = None
         if source == "file":
             self._open(self.originals[0].require(self.name, self.stand_in))
             return
@@ -115,26 +114,14 @@ class Shapes3D(Stored):
     def _take(self, rows: NDArray[np.int64]) -> NDArray[Any]:
         if self.source == "file":
             return super()._take(rows)
-        if not self._tables:
-            self._tables = _pictures(cache_folder() / "shapes3d-1.lines")
-        floor, wall, thing, scale, shape, orientation = _SPACE.factors(rows).T
-        geometry = ((scale * 4 + shape) * 15 + orientation) * 10
-        pixels = np.empty((len(rows), SIZE, 3 * SIZE), np.uint8)
-        low, high = _ROWS[FLOOR].start, _ROWS[WALL].stop
-        rooms = [np.empty((_BLOCK, *table.shape[1:]), np.uint8) for table in self._tables]
-        for start in range(
-            0, len(rows), _BLOCK
-        ):  # in small blocks, so that sums are made in the processor's cache
-            block = pixels[start : start + _BLOCK]
-            part = slice(start, start + len(block))
-            for table, hue, room in zip(self._tables, (floor, wall, thing), rooms, strict=True):
-                # clipping never happens, and spares take a copy
-                table.take(geometry[part] + hue[part], axis=0, out=room[: len(block)], mode="clip")
-            grounds, walls, things = (room[: len(block)] for room in rooms)
-            block[:, :low] = walls[:, :low]
-            block[:, low:] = grounds
-            block[:, low:high] += walls[:, low:]
-            block[:, _ROWS[OBJECT]] += things
+        if self._tables is None:
+            self._tables = _pictures(cache_folder())
+        plan, bands, things = self._tables
+        floor, wall, thing, geometry = np.unravel_index(rows, (10, 10, 10, _GEOMETRIES))
+        weights = np.stack((np.ones_like(floor), floor, wall, thing), axis=1)
+        index = np.matmul(weights[:, None], plan.take(geometry, axis=0))
+        pixels = bands.take(index.reshape(-1, _BANDS), axis=0)
+        pixels[:, _MIDDLE[0] : _LOWER[0]] += things.take(10 * geometry + thing, axis=0)
         return channels_last(pixels.reshape(-1, SIZE, SIZE, 3))
 
 
@@ -158,25 +145,74 @@ def nearest_classes(labels: Array, values: tuple[Array, ...], path: Path) -> NDA
     return classes
 
 
+_Tables = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint8]]
+
+
 @functools.lru_cache(maxsize=1)
-def _pictures(path: Path) -> tuple[NDArray[np.uint8], ...]:
-    sizes = [math.prod(shape) for shape in _SHAPES]
-    kept = cached(path, (sum(sizes),), _render)
-    parts = np.split(kept, np.cumsum(sizes)[:-1])
-    return tuple(part.reshape(shape) for part, shape in zip(parts, _SHAPES, strict=True))
+def _pictures(folder: Path) -> _Tables:
+    """Where the bands of an image are, the bands, and what the object adds to the middle ones."""
+    made = functools.lru_cache(maxsize=1)(lambda: _arrange(*_render()))
+    size = _GEOMETRIES * 4 * _BANDS
+    kept = cached(folder / "shapes3d-2.plan", (8 * size,), lambda: made()[0])
+    plan = np.frombuffer(kept.tobytes(), "<i8").astype(np.int64).reshape(_GEOMETRIES, 4, _BANDS)
+    count, middle = int((plan * [[1], [9], [9], [9]]).sum(axis=1).max()) + 1, 10 * _GEOMETRIES
+    bands = cached(folder / "shapes3d-2.bands", (count + middle * len(_MIDDLE), _BAND), lambda: made()[1])
+    return plan, bands, bands[count:].reshape(middle, len(_MIDDLE), _BAND)
 
 
-def _render() -> NDArray[np.uint8]:
-    """What each surface adds to an image, where it can be, for every geometry and hue; all in one line.
+def _arrange(*tables: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+    """A plan and all different bands that images consist of, from what each surface adds to them.
+
+    The plan has for each geometry and band the place of its first picture, and how far it is to that of the next hue of
+    the floor, the walls and the object; bytes of int64 (480, 4, 32). A band shows the wall or the floor, and maybe the
+    object: 10 or 100 pictures. The two in the middle show the wall and the floor; the object, which would make them
+    1,000, is to be added, and comes after all of them.
+    """
+    thing = tables[OBJECT]
+    seen = np.zeros((_GEOMETRIES, _BANDS), np.bool_)
+    seen[:, _REACH[OBJECT]] = thing.any(axis=(1, 3))
+    plan = np.zeros((_GEOMETRIES, 4, _BANDS), "<i8")
+    bands = np.empty(((100 * seen + 10 * ~seen).sum() + 220 * _GEOMETRIES, _BAND), np.uint8)
+    count = 0
+    known: dict[bytes, int] = {}
+
+    def add(geometry: int, which: NDArray[np.int64], surfaces: tuple[int, int]) -> None:
+        nonlocal count
+        one, two = (tables[part][geometry][:, which - _REACH[part].start] for part in surfaces)
+        many = 100 * len(which)
+        np.add(one[:, None], two, out=bands[count : count + many].reshape(10, 10, len(which), _BAND))
+        plan[geometry, 0, which] = count + np.arange(len(which))
+        plan[geometry, 1 + surfaces[0], which] = 10 * len(which)
+        plan[geometry, 1 + surfaces[1], which] = len(which)
+        count += many
+
+    for geometry in range(_GEOMETRIES):
+        for part, half in ((WALL, _UPPER), (FLOOR, _LOWER)):
+            add(geometry, half[seen[geometry, half]], (part, OBJECT))
+            for band in half[~seen[geometry, half]]:
+                shown = tables[part][geometry, :, band - _REACH[part].start]
+                place = known.setdefault(shown.tobytes(), count)
+                if place == count:
+                    bands[count : count + 10] = shown
+                    count += 10
+                plan[geometry, [0, 1 + part], band] = place, 1
+        add(geometry, _MIDDLE, (FLOOR, WALL))
+    last = thing[:, :, _MIDDLE - _REACH[OBJECT].start].reshape(-1, _BAND)
+    bands[count : count + len(last)] = last
+    return plan.reshape(-1).view(np.uint8), bands[: count + len(last)]
+
+
+def _render() -> list[NDArray[np.uint8]]:
+    """What each surface adds to the bands in its reach, for every geometry and hue, (480, 10, bands, 384).
 
     A pixel's rays may meet several surfaces; the parts are then rounded down, so that their sum stays below 256.
     """
-    logger.info("3D Shapes: casting rays into 480 rooms, once (112 MB, some seconds)")
+    logger.info("3D Shapes: casting rays into 480 rooms, once (274 MB, some seconds)")
     turn = (6 * np.arange(10)[:, None] / 10 + np.array([0.0, 4.0, 2.0])) % 6
     colours = np.clip(np.abs(turn - 3) - 1, 0, 1)
     levels, level = np.unique(colours.round(6), return_inverse=True)
     level = level.reshape(10, 3)
-    tables = [np.empty(shape, np.uint8) for shape in _SHAPES]
+    tables = [np.empty((_GEOMETRIES, 10, reach.stop - reach.start, _BAND), np.uint8) for reach in _REACH]
     for geometry in range(_GEOMETRIES):
         scale, shape, orientation = np.unravel_index(geometry, (8, 4, 15))
         seen = view(int(shape), 0.75 + 0.5 * scale / 7, -30 + 60 * orientation / 14, _SAMPLES)
@@ -191,11 +227,10 @@ def _render() -> NDArray[np.uint8]:
             if part == WALL:
                 rays = np.bincount(_PIXEL_OF_RAY[seen.surface < 0], minlength=SIZE * SIZE)
                 added = added + _rounded(rays[:, None] * SKY, rays)
-            added = added.reshape(10, SIZE, 3 * SIZE)
-            kept = added[:, _ROWS[part]]
-            assert np.count_nonzero(kept) == np.count_nonzero(added)
-            tables[part][10 * geometry : 10 * (geometry + 1)] = kept
-    return np.concatenate([table.ravel() for table in tables])
+            added = added.reshape(10, _BANDS, _BAND)
+            tables[part][geometry] = added[:, _REACH[part]]
+            assert np.count_nonzero(tables[part][geometry]) == np.count_nonzero(added)
+    return tables
 
 
 # The pixel that each ray of a view belongs to.

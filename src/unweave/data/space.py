@@ -121,7 +121,9 @@ class FactorSpace:
         """
         sizes = self._discrete_sizes("factors of an index")
         rows = check_index(index, math.prod(sizes))
-        return np.asarray(rows[:, None] // _strides(sizes) % np.asarray(sizes, np.int64), np.int64)
+        points = np.empty((len(rows), len(sizes)), np.int64)
+        points.T[:] = np.unravel_index(rows, sizes)
+        return points
 
     def sample(self, n: int, rng: Generator, fixed: Mapping[str, ArrayLike] | None = None) -> Array:
         """`n` independent uniform points (n, K); factors in `fixed` keep the value, or (n,) values, given.

@@ -19,6 +19,7 @@ _SIZE = 64
 _BYTES = _SIZE * _SIZE * 3
 _BLOCK = 32
 _POOL = 1 << 20
+_EIGHT = np.tile(np.arange(3), 8)
 _COLOUR = {"hue": (0.0, 1.0), "saturation": (0.3, 0.7), "value": (0.3, 0.7)}
 
 
@@ -64,7 +65,8 @@ class ColoredSprites(Dataset):
 
     def _paint(self, points: Array, whole: bool) -> NDArray[np.uint8]:
         rows = self._sprites.factor_space().index(points[:, :5])
-        return _as_images(self._sprites.triple(rows, whole=whole), _lines(_rgb(*points[:, 5:].T)))
+        places, strips = self._sprites.strips(rows, whole=whole)
+        return _painted(len(rows), places, strips, _rgb(*points[:, 5:].T))
 
 
 Ground = Literal["color", "noise", "texture"]
@@ -110,12 +112,13 @@ class BusySprites(Stored):
             raise unknown("picture of BusySprites", str(picture), ("swirls", "scream"))
         self.ground, self.picture = ground, picture
         self._sprites = DSprites()
-        self._lines: NDArray[np.uint8] | None = None
+        self._patches: NDArray[np.uint8] | None = None
         if ground == "texture":
             shown = swirls() if picture == "swirls" else self._scream()
-            self._picture_size = shown.shape[:2]
-            # Every stretch of 64 pixels, at half the brightness, wherever it begins; a view.
-            self._lines = sliding_window_view(np.ascontiguousarray(shown).ravel() >> 1, 3 * _SIZE)
+            # Every patch of 64 x 64 pixels, at half the brightness, by its upper left corner; a view.
+            self._patches = sliding_window_view(shown.reshape(len(shown), -1) >> 1, (_SIZE, 3 * _SIZE))[
+                :, ::3
+            ]
         self._grid(self._sprites.factor_space(), (3, _SIZE, _SIZE))
 
     def sample(self, n: int, rng: Generator) -> Batch:
@@ -135,29 +138,26 @@ class BusySprites(Stored):
     def _seeded(
         self, rows: NDArray[np.int64], seeds: NDArray[np.int64], whole: bool = True
     ) -> NDArray[np.uint8]:
-        pixels = self._sprites.triple(rows, whole=whole)
+        places, strips = self._sprites.strips(rows, whole=whole)
         drawn = uniforms(seeds, 5)
         if self.ground == "color":
-            return _as_images(pixels, _lines(128 + (drawn[:, :3] * 128).astype(np.uint8)))
-        disturb = self._add_noise if self.ground == "noise" else self._add_texture
-        for start in range(0, len(rows), _BLOCK):  # small enough to stay in the processor's cache
-            disturb(pixels[start : start + _BLOCK], drawn[start : start + _BLOCK])
-        return _as_images(pixels)
+            return _painted(len(rows), places, strips, 128 + (drawn[:, :3] * 128).astype(np.uint8))
+        if self.ground == "noise":
+            lines = _noise(drawn)
+            strips |= lines.take(places, axis=0)
+        else:
+            lines = self._texture(drawn)
+            strips ^= lines.take(places, axis=0)  # 255 - x is x ^ 255
+        lines[places] = strips
+        return _as_images(lines)
 
-    def _add_noise(self, white: NDArray[np.uint8], drawn: NDArray[np.float64]) -> None:
-        first, second = (drawn[:, :2] * _POOL).astype(np.int64).T
-        grain = _noise_pool()[first]
-        grain ^= _noise_pool()[second]
-        white |= grain.reshape(white.shape)
-
-    def _add_texture(self, white: NDArray[np.uint8], drawn: NDArray[np.float64]) -> None:
-        assert self._lines is not None
-        height, width = self._picture_size
-        top, left = (drawn[:, :2] * [height - _SIZE + 1, width - _SIZE + 1]).astype(np.int64).T
-        first = ((top * width + left)[:, None] + np.arange(_SIZE) * width) * 3
-        ground = self._lines[first]  # half as bright as the picture
-        ground += _lines((drawn[:, 2:] * 128).astype(np.uint8))
-        white ^= ground  # 255 - x is x ^ 255
+    def _texture(self, drawn: NDArray[np.float64]) -> NDArray[np.uint8]:
+        """Lines (64 n, 192) of patches of the picture, averaged with a colour."""
+        assert self._patches is not None
+        top, left = (drawn[:, :2] * self._patches.shape[:2]).astype(np.int64).T
+        ground: NDArray[np.uint8] = self._patches[top, left]  # half as bright as the picture
+        ground += _lines((drawn[:, 2:] * 128).astype(np.uint8))[:, None]
+        return ground.reshape(-1, 3 * _SIZE)
 
     def _scream(self) -> NDArray[np.uint8]:
         import PIL.Image
@@ -230,15 +230,34 @@ def swirls(height: int = 274, width: int = 350) -> NDArray[np.uint8]:
     return np.asarray(np.rint(255 * np.stack(colour, axis=-1)), np.uint8)
 
 
+def _noise(drawn: NDArray[np.float64]) -> NDArray[np.uint8]:
+    """Lines (64 n, 192) of noise: two stretches of the pool, added bit by bit."""
+    pool = _noise_pool()
+    first, second = (drawn[:, :2] * _POOL).astype(np.int64).T
+    grain: NDArray[np.uint8] = pool[first]
+    for start in range(0, len(grain), _BLOCK):  # small enough to stay in the processor's cache
+        grain[start : start + _BLOCK] ^= pool[second[start : start + _BLOCK]]
+    return grain.reshape(-1, 3 * _SIZE)
+
+
 def _lines(colour: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Colours (n, 3) as one line of pixels each, (n, 1, 192)."""
-    return np.tile(colour, _SIZE)[:, None]
+    """Colours (n, 3) as one line of pixels each, (n, 192)."""
+    eight = colour.take(_EIGHT, axis=1).view(np.uint64)  # 8 pixels are 3 words
+    return eight.take(_EIGHT, axis=1).view(np.uint8)
 
 
-def _as_images(lines: NDArray[np.uint8], through: NDArray[np.uint8] | None = None) -> NDArray[np.uint8]:
-    """Rows of bytes (n, 64, 192), seen through coloured glass if any, as images (n, 3, 64, 64)."""
-    if through is not None:
-        lines &= through
+def _painted(
+    n: int, places: NDArray[np.int64], strips: NDArray[np.uint8], colour: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
+    """Images (n, 3, 64, 64), black but for white `strips` (m, 192) at lines `places` (m,), in colours (n, 3)."""
+    lines = np.zeros((n * _SIZE, 3 * _SIZE), np.uint8)
+    strips &= _lines(colour).take(places // _SIZE, axis=0)
+    lines[places] = strips
+    return _as_images(lines)
+
+
+def _as_images(lines: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Lines of bytes (64 n, 192) as images (n, 3, 64, 64)."""
     return channels_last(lines.reshape(-1, _SIZE, _SIZE, 3))
 
 
