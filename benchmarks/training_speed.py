@@ -68,6 +68,9 @@ def dataset_of(net: str) -> Dataset:
 
 
 def ours(net: str, seed: int) -> None:
+    if hasattr(os, "sched_setaffinity"):  # each on a core of its own, as `unweave sweep` runs them
+        cores = sorted(os.sched_getaffinity(0))
+        os.sched_setaffinity(0, {cores[seed % len(cores)]})
     torch.manual_seed(seed)
     dataset = dataset_of(net)
     if net == "net1":
