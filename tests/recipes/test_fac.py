@@ -84,10 +84,11 @@ def test_infogan_as_in_tables_4_to_6() -> None:
 
 
 def test_earlier_stages_are_the_same_runs_with_fewer_steps() -> None:
-    study = Study.of(fac.stages_2d("small"), name="s")
-    whole = study.variants["gamma=40"][0].config.to_mapping()
+    study = Study.of(fac.stages_2d("gamma")("small"), name="s")
+    assert not [variant for variant in study.variants if variant.startswith("beta")]
+    whole = study.variants["gamma=10"][0].config.to_mapping()
     for steps in fac.earlier("small"):
-        part = study.variants[f"gamma=40 at {steps}"][0].config.to_mapping()
+        part = study.variants[f"gamma=10 at {steps}"][0].config.to_mapping()
         assert part == {**whole, "steps": steps} and steps < whole["steps"]
 
 
@@ -153,9 +154,18 @@ def test_true_total_correlation_of_a_gaussian() -> None:
     rng = np.random.default_rng(0)
     spread, sd = np.array([[0.75, 0.6], [0.6, 0.75]]), 0.5
     means = rng.multivariate_normal([0, 0], spread, 6000)
-    found = fac.true_total_correlation(_run(np.hstack([means, np.full((6000, 2), sd)])), 6000, samples=6000)
-    # q(z) is N(0, spread + sd^2), whose correlation is 0.6
-    assert found == pytest.approx(-0.5 * np.log(1 - 0.6**2), abs=0.03)
+    run = _run(np.hstack([means, np.full((6000, 2), sd)]))
+    for images in (6000, 4000):  # all of them, or some
+        found = fac.true_total_correlation(run, images, samples=2000)
+        # q(z) is N(0, spread + sd^2), whose correlation is 0.6
+        assert found == pytest.approx(-0.5 * np.log(1 - 0.6**2), abs=0.04)
+
+
+def test_a_code_is_part_of_its_own_mixture() -> None:
+    # Posteriors far apart: log q(z) = log q(z|x) - log N, however few of the others are looked at.
+    means = np.arange(200.0)[:, None] * [100, 100]
+    found = fac.true_total_correlation(_run(np.hstack([means, np.ones((200, 2))])), 50, samples=100)
+    assert found == pytest.approx(np.log(200), abs=1e-6)
 
 
 def test_batch_densities_are_those_of_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,9 @@ def banded_curves(
     wide = columns.pop()
     with style():
         figure = Figure(figsize=(3.5 * wide + 0.3, 2.2 * len(panels) + 0.3), layout="constrained")
-        grid = figure.subplots(len(panels), wide, squeeze=False, sharey="row" if share else False)
+        grid = figure.subplots(
+            len(panels), wide, squeeze=False, sharex=True, sharey="row" if share else False
+        )
         for i, row in enumerate(panels):
             for axes, (title, settings) in zip(grid[i], row, strict=True):
                 for k, (label, band) in enumerate(settings.items()):
