@@ -116,11 +116,14 @@ class Shapes3D(Stored):
             return super()._take(rows)
         if self._tables is None:
             self._tables = _pictures(cache_folder())
-        plan, bands, things = self._tables
         floor, wall, thing, geometry = np.unravel_index(rows, (10, 10, 10, _GEOMETRIES))
-        weights = np.stack((np.ones_like(floor), floor, wall, thing), axis=1)
-        index = np.matmul(weights[:, None], plan.take(geometry, axis=0))
-        pixels = bands.take(index.reshape(-1, _BANDS), axis=0)
+        plan, bands, things = self._tables
+        index = np.empty((len(rows), _BANDS), np.intp)
+        for part, places, hues in zip(
+            (_UPPER, _MIDDLE, _LOWER), plan, ((wall, thing), (floor, wall), (floor, thing)), strict=True
+        ):
+            index[:, part[0] : part[-1] + 1] = places.take((10 * geometry + hues[0]) * 10 + hues[1], axis=0)
+        pixels = bands.take(index, axis=0)
         pixels[:, _MIDDLE[0] : _LOWER[0]] += things.take(10 * geometry + thing, axis=0)
         return channels_last(pixels.reshape(-1, SIZE, SIZE, 3))
 
@@ -145,33 +148,34 @@ def nearest_classes(labels: Array, values: tuple[Array, ...], path: Path) -> NDA
     return classes
 
 
-_Tables = tuple[NDArray[np.int64], NDArray[np.uint8], NDArray[np.uint8]]
+_Tables = tuple[list[NDArray[np.int32]], NDArray[np.uint8], NDArray[np.uint8]]
 
 
 @functools.lru_cache(maxsize=1)
 def _pictures(folder: Path) -> _Tables:
-    """Where the bands of an image are, the bands, and what the object adds to the middle ones."""
+    """Where the upper, middle and lower bands of images are, all bands, and what the object adds to the middle ones."""
     made = functools.lru_cache(maxsize=1)(lambda: _arrange(*_render()))
-    size = _GEOMETRIES * 4 * _BANDS
-    kept = cached(folder / "shapes3d-2.plan", (8 * size,), lambda: made()[0])
-    plan = np.frombuffer(kept.tobytes(), "<i8").astype(np.int64).reshape(_GEOMETRIES, 4, _BANDS)
-    count, middle = int((plan * [[1], [9], [9], [9]]).sum(axis=1).max()) + 1, 10 * _GEOMETRIES
+    kept = cached(
+        folder / "shapes3d-2.plan", (100 * _GEOMETRIES, _BANDS, 4), lambda: made()[0].view(np.uint8)
+    )
+    plan = kept.view("<i4")[..., 0].astype(np.int32)
+    count, middle = int(plan.max()) + 1, 10 * _GEOMETRIES
     bands = cached(folder / "shapes3d-2.bands", (count + middle * len(_MIDDLE), _BAND), lambda: made()[1])
-    return plan, bands, bands[count:].reshape(middle, len(_MIDDLE), _BAND)
+    parts = [np.ascontiguousarray(plan[:, part]) for part in (_UPPER, _MIDDLE, _LOWER)]
+    return parts, bands, bands[count:].reshape(middle, len(_MIDDLE), _BAND)
 
 
-def _arrange(*tables: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
+def _arrange(*tables: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """A plan and all different bands that images consist of, from what each surface adds to them.
 
-    The plan has for each geometry and band the place of its first picture, and how far it is to that of the next hue of
-    the floor, the walls and the object; bytes of int64 (480, 4, 32). A band shows the wall or the floor, and maybe the
-    object: 10 or 100 pictures. The two in the middle show the wall and the floor; the object, which would make them
-    1,000, is to be added, and comes after all of them.
+    A band shows the wall or the floor, and maybe the object; the two in the middle show the floor and the wall (the
+    object, with which they would be ten times as many, is to be added, and comes after all bands). The plan (48000, 32,
+    1) has the row of each band for every geometry and hues of two surfaces, the object's last.
     """
     thing = tables[OBJECT]
     seen = np.zeros((_GEOMETRIES, _BANDS), np.bool_)
     seen[:, _REACH[OBJECT]] = thing.any(axis=(1, 3))
-    plan = np.zeros((_GEOMETRIES, 4, _BANDS), "<i8")
+    plan = np.zeros((_GEOMETRIES, 10, 10, _BANDS), "<i4")
     bands = np.empty(((100 * seen + 10 * ~seen).sum() + 220 * _GEOMETRIES, _BAND), np.uint8)
     count = 0
     known: dict[bytes, int] = {}
@@ -181,9 +185,7 @@ def _arrange(*tables: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.
         one, two = (tables[part][geometry][:, which - _REACH[part].start] for part in surfaces)
         many = 100 * len(which)
         np.add(one[:, None], two, out=bands[count : count + many].reshape(10, 10, len(which), _BAND))
-        plan[geometry, 0, which] = count + np.arange(len(which))
-        plan[geometry, 1 + surfaces[0], which] = 10 * len(which)
-        plan[geometry, 1 + surfaces[1], which] = len(which)
+        plan[geometry][..., which] = np.arange(count, count + many).reshape(10, 10, -1)
         count += many
 
     for geometry in range(_GEOMETRIES):
@@ -195,11 +197,11 @@ def _arrange(*tables: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.
                 if place == count:
                     bands[count : count + 10] = shown
                     count += 10
-                plan[geometry, [0, 1 + part], band] = place, 1
+                plan[geometry, ..., band] = place + np.arange(10)[:, None]
         add(geometry, _MIDDLE, (FLOOR, WALL))
     last = thing[:, :, _MIDDLE - _REACH[OBJECT].start].reshape(-1, _BAND)
     bands[count : count + len(last)] = last
-    return plan.reshape(-1).view(np.uint8), bands[: count + len(last)]
+    return plan.reshape(-1, _BANDS, 1), bands[: count + len(last)]
 
 
 def _render() -> list[NDArray[np.uint8]]:

@@ -17,8 +17,7 @@ from unweave.errors import UnweaveError, unknown
 
 _SIZE = 64
 _BYTES = _SIZE * _SIZE * 3
-_BLOCK = 32
-_POOL = 1 << 20
+_POOL = 1 << 22
 _EIGHT = np.tile(np.arange(3), 8)
 _COLOUR = {"hue": (0.0, 1.0), "saturation": (0.3, 0.7), "value": (0.3, 0.7)}
 
@@ -116,15 +115,15 @@ class BusySprites(Stored):
         if ground == "texture":
             shown = swirls() if picture == "swirls" else self._scream()
             # Every patch of 64 x 64 pixels, at half the brightness, by its upper left corner; a view.
-            self._patches = sliding_window_view(shown.reshape(len(shown), -1) >> 1, (_SIZE, 3 * _SIZE))[
-                :, ::3
-            ]
+            dim = shown.reshape(len(shown), -1) >> 1
+            self._patches = sliding_window_view(dim, (_SIZE, 3 * _SIZE))[:, ::3]
         self._grid(self._sprites.factor_space(), (3, _SIZE, _SIZE))
 
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` sprites, uniform in their factors, each with nuisance of its own."""
         rows = rng.integers(self.count, size=n)
-        return Batch(self._seeded(rows, rng.integers(2**63, size=n)), self.factors_at(rows))
+        assert self.rows is not None
+        return Batch(self._seeded(rows, rng.integers(2**63, size=n)), self.rows.factors(rows))
 
     def _images_of(self, factors: Array, rng: Generator) -> NDArray[Any]:
         return self._images_of_rows(self.factor_space().index(factors), rng)
@@ -156,7 +155,8 @@ class BusySprites(Stored):
         assert self._patches is not None
         top, left = (drawn[:, :2] * self._patches.shape[:2]).astype(np.int64).T
         ground: NDArray[np.uint8] = self._patches[top, left]  # half as bright as the picture
-        ground += _lines((drawn[:, 2:] * 128).astype(np.uint8))[:, None]
+        fours = ground.reshape(-1, _SIZE // 4, 4 * 3 * _SIZE)  # four lines at once are added faster
+        fours += _lines((drawn[:, 2:] * 128).astype(np.uint8), 4)[:, None]
         return ground.reshape(-1, 3 * _SIZE)
 
     def _scream(self) -> NDArray[np.uint8]:
@@ -208,9 +208,9 @@ def uniforms(seeds: NDArray[np.int64], n: int) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=1)
 def _noise_pool() -> NDArray[np.uint8]:
-    """All stretches of a megabyte of uniform noise, a view; two of them, added bit by bit, are new noise."""
-    pool = np.random.default_rng(0).integers(256, size=_POOL + _BYTES, dtype=np.uint8)
-    view: NDArray[np.uint8] = sliding_window_view(pool, _BYTES)
+    """All stretches, a quarter of an image long, of four megabytes of uniform noise; a view."""
+    pool = np.random.default_rng(0).integers(256, size=_POOL + _BYTES // 4, dtype=np.uint8)
+    view: NDArray[np.uint8] = sliding_window_view(pool, _BYTES // 4)
     return view
 
 
@@ -231,19 +231,15 @@ def swirls(height: int = 274, width: int = 350) -> NDArray[np.uint8]:
 
 
 def _noise(drawn: NDArray[np.float64]) -> NDArray[np.uint8]:
-    """Lines (64 n, 192) of noise: two stretches of the pool, added bit by bit."""
-    pool = _noise_pool()
-    first, second = (drawn[:, :2] * _POOL).astype(np.int64).T
-    grain: NDArray[np.uint8] = pool[first]
-    for start in range(0, len(grain), _BLOCK):  # small enough to stay in the processor's cache
-        grain[start : start + _BLOCK] ^= pool[second[start : start + _BLOCK]]
+    """Lines (64 n, 192) of noise: the four quarters of an image begin anywhere in the pool."""
+    grain: NDArray[np.uint8] = _noise_pool()[(drawn[:, :4] * _POOL).astype(np.int64)]
     return grain.reshape(-1, 3 * _SIZE)
 
 
-def _lines(colour: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Colours (n, 3) as one line of pixels each, (n, 192)."""
+def _lines(colour: NDArray[np.uint8], many: int = 1) -> NDArray[np.uint8]:
+    """Colours (n, 3) as one line of pixels each, or `many` of them, (n, 192 many)."""
     eight = colour.take(_EIGHT, axis=1).view(np.uint64)  # 8 pixels are 3 words
-    return eight.take(_EIGHT, axis=1).view(np.uint8)
+    return eight.take(np.tile(_EIGHT, many), axis=1).view(np.uint8)
 
 
 def _painted(
