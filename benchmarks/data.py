@@ -1,11 +1,13 @@
 """Images a second of every data set, against an item-wise DataLoader; and training on more data than memory.
 
-    python benchmarks/data.py [--floats] [NAME ...]   batches of 256, one process; the DataLoader has 2 workers
+    python benchmarks/data.py [--floats] [--threads N] [NAME ...]   batches of 256
     python benchmarks/data.py --memory                200,000 images 64 x 64 x 3 (2.46 GB) within 1 GB of memory
 
-Both sides hand out bytes, or, with --floats, float32 in [0, 1] as a network takes it. Rounds alternate between the two,
-medians are compared: on a shared machine only the ratio means anything. Sets that come from files are all gathered from
-one array, so that random content stands for them.
+Two threads that draw batches (one of them takes them, and draws when none is waiting), against a DataLoader with two
+worker processes that draw single images, and a third that takes the batches. Both hand out bytes, or, with --floats,
+float32 in [0, 1] as a network takes it. Rounds alternate between the two, medians are compared: on a shared machine
+only the ratio means anything, and not much. Sets that come from files are all gathered from one array, so that random
+content stands for them.
 """
 
 import argparse
@@ -17,8 +19,10 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy as np
@@ -32,6 +36,8 @@ from unweave.vae import as_tensor
 
 BATCH = 256
 ROUNDS = 5
+WORKERS = 2
+WAITING = 2  # batches of a worker, as a DataLoader has it
 
 machine.prepare(1)  # the settings that training has
 
@@ -73,15 +79,46 @@ def sets(folder: Path) -> dict[str, Dataset]:
     }
 
 
-def batches_per_second(dataset: Dataset, floats: bool, seconds: float = 0.4) -> float:
+def batches_per_second(dataset: Dataset, floats: bool, threads: int, seconds: float = 0.4) -> float:
+    """Of `threads` that draw batches, each with a generator of its own; the calling one is among them."""
     time.sleep(0.5)  # until the workers have filled their queue and rest
-    rng = np.random.default_rng(0)
+    waiting: SimpleQueue[torch.Tensor] = SimpleQueue()
+    room: SimpleQueue[bool] = SimpleQueue()
+
+    def draw(rng: np.random.Generator) -> torch.Tensor:
+        images = dataset.sample(BATCH, rng).images
+        return as_tensor(images) if floats else torch.from_numpy(images)
+
+    def help_out(rng: np.random.Generator) -> None:
+        while room.get():
+            waiting.put(draw(rng))
+
+    def take() -> torch.Tensor:
+        try:
+            batch = waiting.get_nowait()
+        except Empty:
+            return draw(own)
+        room.put(True)
+        return batch
+
+    own, *others = (np.random.default_rng(seed) for seed in range(threads))
+    helpers = [threading.Thread(target=help_out, args=(rng,), daemon=True) for rng in others]
+    for helper in helpers:
+        helper.start()
+        for _ in range(WAITING):
+            room.put(True)
+    for _ in range(8):
+        take()
     start, done = time.perf_counter(), 0
     while time.perf_counter() - start < seconds:
-        images = dataset.sample(BATCH, rng).images
-        as_tensor(images) if floats else torch.from_numpy(images)
+        take()
         done += 1
-    return done * BATCH / (time.perf_counter() - start)
+    speed = done * BATCH / (time.perf_counter() - start)
+    for _ in helpers:
+        room.put(False)
+    for helper in helpers:
+        helper.join()
+    return speed
 
 
 def items_per_second(batches: Any, seconds: float = 1.0) -> float:
@@ -95,11 +132,10 @@ def items_per_second(batches: Any, seconds: float = 1.0) -> float:
     return done * BATCH / (time.perf_counter() - start)
 
 
-def throughput(names: list[str], floats: bool) -> None:
+def throughput(names: list[str], floats: bool, threads: int) -> None:
     results = {}
-    print(
-        f"{'data set':22}{'batches':>12}{'item-wise':>12}{'ratio':>9}   (images a second, medians of {ROUNDS})"
-    )
+    print(f"images a second, medians of {ROUNDS}: {threads} threads against {WORKERS} workers")
+    print(f"{'data set':22}{'batches':>12}{'item-wise':>12}{'ratio':>9}")
     with tempfile.TemporaryDirectory() as folder:
         for name, dataset in sets(Path(folder)).items():
             if names and not any(wanted.lower() in name.lower() for wanted in names):
@@ -109,13 +145,17 @@ def throughput(names: list[str], floats: bool) -> None:
                 ItemWise(dataset, floats),
                 batch_size=BATCH,
                 shuffle=True,
-                num_workers=2,
+                num_workers=WORKERS,
+                prefetch_factor=WAITING,
                 persistent_workers=True,
             )
             endless = itertools.chain.from_iterable(itertools.repeat(loader))
             for _ in range(6):
                 next(endless)
-            rounds = [(batches_per_second(dataset, floats), items_per_second(endless)) for _ in range(ROUNDS)]
+            rounds = [
+                (batches_per_second(dataset, floats, threads), items_per_second(endless))
+                for _ in range(ROUNDS)
+            ]
             del endless, loader
             fast, slow = (statistics.median(column) for column in zip(*rounds, strict=True))
             ratio = statistics.median(a / b for a, b in rounds)
@@ -180,6 +220,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--floats", action="store_true")
+    parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--memory", action="store_true")
     parser.add_argument("--train")
     asked = parser.parse_args()
@@ -188,4 +229,4 @@ if __name__ == "__main__":
     elif asked.memory:
         memory()
     else:
-        throughput(asked.names, asked.floats)
+        throughput(asked.names, asked.floats, asked.threads)
