@@ -34,19 +34,15 @@ def irs(
     A constant latent has no weight. With few codes for a value the deviations within it are underestimated, so give
     many.
 
-    The interval covers the value of infinitely many codes, for codes that end at an edge. IRS = 1 - sum_j d_j /
-    sum_j w_j; the effect of each sample on both sums gives the standard error, and the centre is free of what few
-    samples do to each part, so it may lie beside the value:
+    The interval covers the mean of the score over samples of this number of codes: w_j, a maximum, grows with the
+    number for ever unless the codes end at an edge, so there need not be a value of infinitely many. It is 1.96
+    standard errors of IRS = 1 - sum_j d_j / sum_j w_j, from the effect of each sample on both sums:
 
-    * the largest code lies below the edge by as much, on average, as above the second largest; this gap is added, and
-      is the effect of that one sample (Quenouille's jackknife);
-    * a quantile moves by (quantile - [deviation <= d]) / density for each sample; it is taken at rank
-      ``quantile`` (n + 1), where its share of the distribution is right on average;
-    * factors, and the two ends of a latent, that are within sqrt(log n) standard errors of the extreme one may be
-      equal to it, and the largest of equals comes out too large: their mean is taken (Andrews & Soares 2010).
-
-    Codes that thin out towards their extremes (normal noise) have no such value, since w_j grows for ever: what is
-    covered is then about the value of e = 2.7 times as many codes.
+    * on a quantile, (quantile - [deviation <= d]) / density;
+    * on a maximum, that of the largest code alone, whose standard deviation is that of the extreme value distribution
+      which the gaps between the eleven largest follow (see :func:`maximum_errors`);
+    * on w_j, if both ends of latent j are equally far from its mean (within sqrt(log n) standard errors): the larger of
+      two equals has 1 - 2 / pi of the variance that their difference brings.
 
     Modes: ``disentanglement_lib``: quantile 0.99; ``paper`` and ``ubisoft``: quantile 1, the largest deviation.
 
@@ -58,9 +54,8 @@ def irs(
         intervals: 0 for no interval.
 
     References:
-        Suter et al. 2019, "Robustly disentangled causal mechanisms". Of the interval: Quenouille 1949, "Approximate
-        tests of correlation in time-series"; Andrews & Soares 2010, "Inference for parameters defined by moment
-        inequalities using generalized moment selection".
+        Suter et al. 2019, "Robustly disentangled causal mechanisms". For sqrt(log n): Andrews & Soares 2010, "Inference
+        for parameters defined by moment inequalities using generalized moment selection".
 
     Example:
         >>> v = np.stack(np.meshgrid(range(5), range(5)), -1).reshape(-1, 2)
@@ -78,12 +73,11 @@ def irs(
     classes, _ = factor_classes(table)
     value, robust, weights = _robustness(codes, classes, share)
     low = high = None
-    centre = value
     if not weights.any():
         low = high = value  # nothing moves, so nothing can vary
     elif intervals and len(codes) >= LEAST:
-        centre, error = _limit(codes[:, weights > 0], classes, share)
-        low, high = np.clip(centre + 1.96 * error * np.array([-1.0, 1.0]), 0.0, 1.0).tolist()
+        half = 1.96 * _error(codes[:, weights > 0], classes, share)
+        low, high = max(0.0, value - half), min(1.0, value + half)
     return Score(
         "irs",
         value,
@@ -94,7 +88,6 @@ def irs(
             "mode": mode,
             "quantile": share,
             "samples": len(codes),
-            "bias": value - centre,
             "robustness": robust.tolist(),
             "weights": weights.tolist(),
         },
@@ -120,43 +113,68 @@ def _robustness(
     return float(np.average(robust.max(axis=1), weights=weights)), robust, weights
 
 
-def _limit(codes: Floats, classes: NDArray[np.int64], share: float) -> tuple[float, float]:
-    """The score of infinitely many codes, as far as these tell, and its standard error."""
+def maximum_errors(values: Floats) -> Floats:
+    """The standard deviation, over samples, of the maximum of each column of ``values`` (n, columns), (columns,).
+
+    Near its end a sample follows an extreme value distribution: with E_i sums of i exponential variables, the i-th
+    largest is (E_i^c - 1) a / -c, where c = 1 if the codes end at an edge and c -> 0 if they thin out exponentially.
+    So E(x_1 - x_m) = a / c (Gamma(m + c) / Gamma(m) - Gamma(1 + c)) and Var x_1 = a^2 / c^2 (Gamma(1 + 2c) -
+    Gamma(1 + c)^2). All columns have one c, from the share that x_1 - x_3 has in x_1 - x_11; a is each one's own.
+
+    Args:
+        values: (n, columns), more than 11 rows.
+
+    References:
+        Weissman 1978, "Estimation of parameters and large quantiles based on the k largest observations".
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> flat = maximum_errors(rng.uniform(size=(1000, 200))).mean()
+        >>> normal = maximum_errors(rng.normal(size=(1000, 200))).mean()
+        >>> round(float(flat), 4), round(float(normal), 1)
+        (0.001, 0.3)
+
+    """
+    from scipy.special import gamma
+
+    top = -np.sort(-np.partition(values, len(values) - 11, axis=0)[-11:], axis=0)
+    whole = top[0] - top[10]
+    c = np.linspace(1, 0.01, 100)
+    to_third, to_eleventh = (gamma(m + c) / gamma(m) - gamma(1 + c) for m in (3, 11))
+    scale = np.where(values.std(axis=0) > 0, values.std(axis=0), 1.0)
+    share = np.sum((top[0] - top[2]) / scale) / max(float(np.sum(whole / scale)), 1e-300)
+    c = np.interp(share, to_third / to_eleventh, c)
+    a = whole * c / (gamma(11 + c) / gamma(11) - gamma(1 + c))
+    errors: Floats = a / c * np.sqrt(gamma(1 + 2 * c) - gamma(1 + c) ** 2)
+    return errors
+
+
+def _error(codes: Floats, classes: NDArray[np.int64], share: float) -> float:
+    """The standard error of the score."""
     n = len(codes)
     groups = []
     for column in classes.T:
         order = np.argsort(column, kind="stable")
         groups.append(np.split(order, np.flatnonzero(np.diff(column[order])) + 1))
     equal = float(np.sqrt(np.log(n)))
+    centred = codes - codes.mean(axis=0)
+    ends = maximum_errors(np.hstack([centred, -centred])).reshape(2, -1)
     moved, moves = 0.0, np.zeros(n)
     spread, spreads = 0.0, np.zeros(n)
-    for code in codes.T:
-        found = [_deviation(code, rows, share, equal) for rows in groups]
-        sizes, effects = np.array([size for size, _ in found]), np.stack([effect for _, effect in found])
-        best = sizes.argmin()
-        tied = sizes - sizes[best] <= equal * np.std(effects - effects[best], axis=1) / np.sqrt(n)
-        moved, moves = moved + float(sizes[tied].mean()), moves + effects[tied].mean(axis=0)
-        centred = code - code.mean()
-        (high, above), (low, below) = _edge(centred), _edge(-centred)
-        above, below = above - centred, below + centred
-        upper = float(high > low)
-        if abs(high - low) <= equal * float(np.std(above - below)) / np.sqrt(n):
-            upper = 0.5
-        spread, spreads = (
-            spread + upper * high + (1 - upper) * low,
-            spreads + upper * above + (1 - upper) * below,
-        )
+    for j, code in enumerate(centred.T):
+        size, effect = min((_deviation(code, rows, share, equal) for rows in groups), key=lambda d: d[0])
+        moved, moves = moved + size, moves + effect
+        above, below = -code, code.copy()
+        above[code.argmax()] += n * ends[0, j]
+        below[code.argmin()] += n * ends[1, j]
+        high, low = float(code.max()), float(-code.min())
+        mean, difference = (above + below) / 2, (above - below) / 2
+        tied = abs(high - low) <= equal * 2 * float(np.std(difference)) / np.sqrt(n)
+        part = float(np.sqrt(1 - 2 / np.pi)) if tied else 1.0
+        spread += max(high, low)
+        spreads += mean + (part if high > low else -part) * difference
     ratio = moved / spread
-    return 1 - ratio, float(np.sqrt(np.mean((moves - ratio * spreads) ** 2) / n)) / spread
-
-
-def _edge(values: Floats) -> tuple[float, Floats]:
-    """Where ``values`` (n,) end, and the effect of each on that."""
-    first = int(values.argmax())
-    gap = float(values[first] - np.max(np.delete(values, first), initial=-np.inf)) if len(values) > 1 else 0.0
-    effect = np.zeros(len(values))
-    effect[first] = len(values) * gap
-    return float(values[first]) + gap, effect
+    return float(np.sqrt(np.mean((moves - ratio * spreads) ** 2) / n)) / spread
 
 
 def _deviation(
@@ -167,13 +185,14 @@ def _deviation(
     for rows in groups:
         centred = code[rows] - code[rows].mean()
         away, weight = np.abs(centred), len(code) / len(rows) / len(groups)
+        if len(rows) < 2:
+            continue
         if share == 1:
-            size, own = _edge(away)
-            side = float(np.sign(centred[away.argmax()]))
+            size, side, own = float(away.max()), float(np.sign(centred[away.argmax()])), np.zeros(len(rows))
+            own[away.argmax()] = len(rows) * (maximum_errors(away[:, None])[0] if len(rows) > 11 else 0.0)
         else:
             width = min(share, 1 - share) / 2
-            levels = [share - width, share, share + width]
-            below, size, above = np.quantile(away, levels, method="weibull").tolist()
+            below, size, above = np.quantile(away, [share - width, share, share + width]).tolist()
             own = (share - (away <= size)) * (above - below) / (2 * width)
             # Where deviations to one side outnumber the others, an error of the mean shifts the quantile too.
             near = np.sign(centred[(away >= below) & (away <= above)])
