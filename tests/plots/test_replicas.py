@@ -69,11 +69,14 @@ def test_pictures_stand_side_by_side_and_medians_are_starred() -> None:
     strip, *panels = figure.axes
     stars = [line.get_ydata()[0] for line in strip.lines if line.get_marker() == "*"]
     assert stars == [0.2, 0.6, 0.9]
-    assert len(panels) == 4
-    labels = [[text.get_text() for text in axes.get_yticklabels()] for axes in panels]
-    assert labels == [["data", "model"], ["z4", "z0", "z1"]] * 2
-    data = np.asarray(panels[0].images[0].get_array())
-    scale = 12  # 8 pixels are enlarged to 96
-    shown = data[: 8 * scale : scale, : 8 * scale : scale]
-    np.testing.assert_array_equal(shown, np.moveaxis((255 * PICTURES[0]).astype(np.uint8), 0, -1))
-    assert len(traversal_sheet({"A": swept}).axes) == 2, "no scores, no strip"
+    assert len(panels) == 2
+    for axes in panels:
+        labels = [text.get_text() for text in axes.get_yticklabels()]
+        assert labels == ["data", "model", "z4", "z0", "z1"]
+        # 8 pixels are enlarged to 64, with gaps of 2; a band of 12 parts data and model from the sweeps.
+        assert axes.get_yticks().tolist() == [32, 98, 130 + 12 + 32, 142 + 66 + 32, 142 + 132 + 32]
+        pixels = np.asarray(axes.images[0].get_array())
+        for top, wanted in ((0, (255 * PICTURES).astype(np.uint8)), (142, np.rint(255 * PICTURES))):
+            shown = pixels[top : top + 64 : 8, 66 : 66 + 64 : 8]
+            np.testing.assert_array_equal(shown, np.moveaxis(wanted[1], 0, -1))
+    assert len(traversal_sheet({"A": swept}).axes) == 1, "no scores, no strip"

@@ -174,31 +174,31 @@ def traversal_sheet(
         >>> pictures = np.zeros((9, 1, 8, 8))
         >>> one = Swept(pictures, pictures, np.zeros((4, 9, 1, 8, 8)), ["z0", "z1", "z2", "z3"])
         >>> len(traversal_sheet({"A": one, "B": one}, {"A": [0.1, 0.2], "B": [0.3]}).axes)
-        5
+        3
     """
     if not replicas:
         raise UnweaveError("a sheet needs at least one replica")
-    count = {np.shape(each.sweeps)[1] for each in replicas.values()}
-    rows = max(len(each.labels) for each in replicas.values())
-    wide = 3.4 * len(replicas)
-    cell = (3.4 - 0.75) / max(count)
-    left = 1.5 + 0.5 * max(0, len(scores) - 2) if scores else 0.0
+    sheets = [_sheet(each) for each in replicas.values()]
+    # Room for labels at the left of each panel, title and label above and below it.
+    panel, cells = 4.7, 4.0
+    height = max(len(pixels) / pixels.shape[1] for pixels, _ in sheets) * cells + 0.65
+    left = 1.3 + 0.35 * max(0, len(scores) - 2) if scores else 0.0
     with style():
-        figure = Figure(figsize=(left + wide, 0.9 + cell * (2 + rows)), layout="constrained")
-        columns = len(replicas) + bool(scores)
-        ratios = [left] * bool(scores) + [3.4] * len(replicas)
-        grid = figure.add_gridspec(2, columns, width_ratios=ratios, height_ratios=[2, rows])
+        figure = Figure(figsize=(left + panel * len(replicas), height), layout="constrained")
+        ratios = [left] * bool(scores) + [panel] * len(replicas)
+        axes = figure.subplots(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
         if scores:
-            _strip(figure.add_subplot(grid[:, 0]), scores, score)
-        for place, (title, each) in enumerate(replicas.items(), int(bool(scores))):
-            above = figure.add_subplot(grid[0, place])
-            pair = np.stack([as_rgb(each.originals), as_rgb(each.reconstructed)])  # of one type: bytes
-            _sheet(above, np.moveaxis(pair, -1, -3), ["data", "model"])
-            above.set_title(title)
-            below = figure.add_subplot(grid[1, place])
-            _sheet(below, np.asarray(each.sweeps), each.labels)
-            told = f"latent from {span[0]:g} to {span[1]:g}, the others held".replace("-", "−")
-            below.set_xlabel(told, fontsize=8, color=FAINT)
+            _strip(axes[0], scores, score)
+        told = f"latent from {span[0]:g} to {span[1]:g}, the others held".replace("-", "−")
+        for place, (title, each), (pixels, middles) in zip(
+            axes[-len(replicas) :], replicas.items(), sheets, strict=True
+        ):
+            place.imshow(pixels)
+            bare(place)
+            place.set_yticks(middles, ["data", "model", *each.labels])
+            place.tick_params(axis="y", length=0, labelsize=7.5)
+            place.set_title(title)
+            place.set_xlabel(told, fontsize=8, color=FAINT)
     return figure
 
 
@@ -246,11 +246,15 @@ def _cycle(n: int) -> list[str]:
     return [PALETTE[i % len(PALETTE)] for i in range(n)]
 
 
-def _sheet(axes: Axes, images: NDArray[np.generic], labels: Sequence[str]) -> None:
-    """Rows of images with their labels to the left."""
-    sheet = contact_sheet(images, scale=max(1, round(96 / images.shape[-2])))
-    axes.imshow(sheet, interpolation="none")
-    bare(axes)
-    step = (len(sheet) + 2) / len(labels)
-    axes.set_yticks([(i + 0.5) * step - 1 for i in range(len(labels))], labels)
-    axes.tick_params(axis="y", length=0, labelsize=7.5)
+def _sheet(each: Swept) -> tuple[NDArray[np.uint8], list[float]]:
+    """Data and model above, a band, the sweeps below, as one array of pixels; the middle of each row."""
+    gap, band = 2, 12
+    pair = np.moveaxis(np.stack([as_rgb(each.originals), as_rgb(each.reconstructed)]), -1, -3)
+    height = pair.shape[-2]
+    scale = max(1, round(64 / height))
+    above, below = (contact_sheet(images, gap=gap, scale=scale) for images in (pair, np.asarray(each.sweeps)))
+    sheet = np.concatenate([above, np.full((band, above.shape[1], 3), 255, np.uint8), below])
+    step = height * scale + gap
+    rows = [place * step for place in range(2)]
+    rows += [len(above) + band + place * step for place in range(len(each.labels))]
+    return sheet, [row + height * scale / 2 for row in rows]
