@@ -110,7 +110,7 @@ def cumulative_distances(found: Distances) -> Figure:
         axes.set(xlabel=f"perceived distance ({found.loss})", ylabel="share of pairs", ylim=(0, 1.02))
         axes.set_xlim(left=0)
         axes.set_title(f"{found.dataset}: perceived distances")
-        axes.legend(title="factor (mean)", title_fontsize=8, loc="lower right")
+        axes.legend(title="factor (mean)", title_fontsize=8, loc="best")
     return figure
 
 

@@ -83,31 +83,35 @@ TABLE_A2: dict[str, tuple[tuple[float, ...], tuple[float, ...]]] = {
 }
 """Channel constants: data set -> (means, deviations), as printed."""
 
-BLUR_WEIGHT = 63.0**2
-"""alpha of Eq. 11. Kept at every image size: with it the blurred term has the paper's share of the loss."""
+CHANNELS = {8: (32,), 16: (32, 32), 32: (16, 32, 32), 64: (16, 16, 32, 32)}
+"""Convolutions of the small scale by image size: as many as leave maps of 4 x 4, as the paper's do."""
 
 
-def widths(scale: Scale, small: int = 16) -> dict[str, Any]:
+def widths(scale: Scale, size: int = 64, thin: int = 1) -> dict[str, Any]:
     """Encoder and decoder of REC table A3; narrower ones below the paper's scale.
 
     Args:
         scale: of the recipe.
-        small: channels of the widest images at the scale "small".
+        size: of the images.
+        thin: divides the channels of the small scale.
 
     Example:
         >>> widths("paper")
         {'encoder': 'Conv', 'decoder': 'Deconv'}
+        >>> widths("small", 32)["encoder"]["channels"]
+        [16, 32, 32]
     """
     if scale == "paper":
         return {"encoder": "Conv", "decoder": "Deconv"}
-    c, hidden = (4, 16) if scale == "smoke" else (small, 8 * small)
+    channels = [4 if scale == "smoke" else c // thin for c in CHANNELS[size]]
+    hidden = [16 if scale == "smoke" else 128]
     return {
-        "encoder": {"name": "Conv", "channels": [c, c, 2 * c, 2 * c], "hidden": [hidden]},
-        "decoder": {"name": "Deconv", "channels": [2 * c, 2 * c, c, c], "hidden": [hidden]},
+        "encoder": {"name": "Conv", "channels": channels, "hidden": hidden},
+        "decoder": {"name": "Deconv", "channels": channels[::-1], "hidden": hidden},
     }
 
 
-def protocol(scale: Scale, *, steps: int, small: int, latents: int, narrow: int = 16) -> dict[str, Any]:
+def protocol(scale: Scale, *, steps: int, small: int, latents: int) -> dict[str, Any]:
     """What all models of the paper share: MSE of standardised images, averaged units, Adam at 1e-3 (appendices B, C).
 
     Args:
@@ -115,14 +119,12 @@ def protocol(scale: Scale, *, steps: int, small: int, latents: int, narrow: int 
         steps: of the paper.
         small: steps at the scale "small".
         latents: of the paper and of the small scale.
-        narrow: see :func:`widths`.
 
     Example:
         >>> protocol("paper", steps=57_600, small=1_000, latents=9)["batch_size"]
         256
     """
     return {
-        **widths(scale, narrow),
         "likelihood": "MSE",
         "standardise": True,
         "averaged": True,
@@ -134,13 +136,18 @@ def protocol(scale: Scale, *, steps: int, small: int, latents: int, narrow: int 
 
 
 def blurred(size: int) -> dict[str, Any]:
-    """The loss of Eq. 11: a box blur of 63 x 63 pixels at 64 x 64, of the same share of the image at other sizes.
+    """The loss of Eq. 11: a box of 63 x 63 pixels, alpha = 63^2 at 64 x 64; the same share of smaller images.
+
+    A blurred square of side s has height s^2 / w^2 under a window of w pixels a side. alpha times the square of it is
+    the paper's at every size, so that a displaced square costs the same.
 
     Example:
-        >>> blurred(64)["blur_radius"], blurred(32)["blur_radius"]
-        (31, 15)
+        >>> blurred(64)["blur_radius"], blurred(64)["blur_weight"], blurred(8)["blur_radius"]
+        (31, 3969.0, 3)
     """
-    return {"name": "MSE", "blur": "box", "blur_radius": size // 2 - 1, "blur_weight": BLUR_WEIGHT}
+    window, side = size - 1, size // 8
+    weight = round((64 / 63 * window**2 / side**2) ** 2, 3)
+    return {"name": "MSE", "blur": "box", "blur_radius": window // 2, "blur_weight": weight}
 
 
 # --- Data as a loss perceives them -------------------------------------------------------------------------------
@@ -413,6 +420,8 @@ def figure_a1(job: Job) -> Outcome:
         pictures[name.lower()] = cumulative_distances(distances)
         if name == "XYSquares":
             steps = max(len(np.unique(distances.values[factor].round(9))) for factor in ordered)
+    # The paper discusses dSprites first, and the stand-ins are not its own.
+    first = sorted(pictures, key=lambda name: (name != "dsprites", name == "objects3d"))
     return Outcome(
         rows,
         [
@@ -421,7 +430,7 @@ def figure_a1(job: Job) -> Outcome:
             ),
             equal("XYSquares: different distances along a factor", steps, 1),
         ],
-        pictures,
+        {name: pictures[name] for name in first},
     )
 
 
@@ -486,7 +495,8 @@ def toys(scale: Scale) -> dict[str, Any]:
     data, _ = data_or_stand_in("Cars3D", "Objects3D")
     return {
         "base": {
-            **protocol(scale, steps=115_200, small=1_000, latents=9, narrow=8),
+            **protocol(scale, steps=115_200, small=800, latents=9),
+            **widths(scale, thin=2),
             "data": data,
             "objective.beta": 0.001,
         },
@@ -566,7 +576,7 @@ def loss_of(likelihood: Choice) -> Loss:
     return overlap(mse, radius=options["blur_radius"], weight=options["blur_weight"])
 
 
-def _reduced(runs: Sequence[Run], steps: int, more: str = "") -> str:
+def _reduced(runs: Sequence[Run], steps: int) -> str:
     """The sentence that says how much smaller than the paper's the runs were; nothing if they were not."""
     config = runs[0].config
     if config.steps >= steps:
@@ -574,8 +584,7 @@ def _reduced(runs: Sequence[Run], steps: int, more: str = "") -> str:
     height = runs[0].dataset().image_shape[1]
     batch = "" if config.batch_size == 256 else f", batches of {config.batch_size} (256)"
     size = "" if height == 64 else f", images of {height} x {height} (64 x 64)"
-    latents = f", {config.latents} latents{more}"
-    return f"{config.steps:,} steps (the paper: {steps:,}){batch}{size}, narrower networks{latents}, {len(runs)} seeds."
+    return f"{config.steps:,} steps (the paper: {steps:,}){batch}{size}, narrower networks."
 
 
 class Cell(NamedTuple):
@@ -610,6 +619,13 @@ def _best(job: Job, cells: Sequence[Cell], score: str) -> Floats:
     return max((job.scores(cell.label, score) for cell in cells), key=lambda values: float(np.mean(values)))
 
 
+SPACED: dict[Scale, int] = {"smoke": 16, "small": 32, "paper": 64}
+"""Image size of figure 9: at 32 x 32 four of the eight spacings are whole pixels."""
+
+SQUARES: dict[Scale, int] = {"smoke": 16, "small": 8, "paper": 64}
+"""Image size at spacing 8: 64 x 64 is 8 x 8 with every pixel repeated, so that a pixel-wise loss sees the same."""
+
+
 def spacing_cells(scale: Scale) -> list[Cell]:
     """The grid of figure 9 (table A4): frameworks x spacings x beta.
 
@@ -619,7 +635,7 @@ def spacing_cells(scale: Scale) -> list[Cell]:
     """
     spacings = {"smoke": (8, 4), "small": (8, 6, 4, 2), "paper": range(8, 0, -1)}[scale]
     betas = (0.001, 0.00316) if scale == "paper" else (0.001,)
-    size = {"smoke": 16, "small": 32, "paper": 64}[scale]
+    size = SPACED[scale]
     frameworks = ("β-VAE",) if scale == "smoke" else tuple(FRAMEWORKS)
     return [
         Cell(f, f"spacing {s}", b, {"data": {"name": "XYSquares", "size": size, "spacing": s}})
@@ -635,9 +651,9 @@ def spacings(scale: Scale) -> dict[str, Any]:
         57600
     """
     return {
-        "base": protocol(scale, steps=57_600, small=1_500, latents=9),
+        "base": {**protocol(scale, steps=57_600, small=1_000, latents=9), **widths(scale, SPACED[scale])},
         "variants": {cell.label: cell.variant for cell in spacing_cells(scale)},
-        "seeds": 2 if scale == "smoke" else 5,
+        "seeds": {"smoke": 2, "small": 4, "paper": 5}[scale],
         "metrics": ["elbo", "mig", "dci"],
     }
 
@@ -697,12 +713,12 @@ def loss_cells(scale: Scale) -> list[Cell]:
         >>> len(loss_cells("paper"))
         8
     """
-    size = {"smoke": 16, "small": 16, "paper": 64}[scale]
+    size = SQUARES[scale]
     data = {"name": "XYSquares", "size": size}
     losses = {"MSE": "MSE", "BoxBlurMSE": blurred(size)}
     betas: dict[str, dict[str, tuple[float, ...]]] = {
         "smoke": dict.fromkeys(LOSSES, (0.001,)),
-        "small": {"MSE": (0.001,), "BoxBlurMSE": (0.0316,)},
+        "small": {"MSE": (0.0001,), "BoxBlurMSE": (0.0316,)},
         "paper": dict.fromkeys(LOSSES, (0.0001, 0.0316)),
     }
     return [
@@ -719,11 +735,9 @@ def losses(scale: Scale) -> dict[str, Any]:
         25
     """
     return {
-        "base": protocol(
-            scale, steps=57_600, small=1_500, latents={"smoke": 6, "small": 9, "paper": 25}[scale]
-        ),
+        "base": {**protocol(scale, steps=57_600, small=1_200, latents=25), **widths(scale, SQUARES[scale])},
         "variants": {cell.label: cell.variant for cell in loss_cells(scale)},
-        "seeds": 2 if scale == "smoke" else 5,
+        "seeds": {"smoke": 2, "small": 4, "paper": 5}[scale],
         "metrics": ["elbo", "mig", "dci"],
     }
 
@@ -756,7 +770,7 @@ def _tuned(job: Job, loss: str) -> Cell:
 def figure_11(job: Job) -> Outcome:
     """Densities of MIG and DCI over runs, Ada-GVAE to the left and beta-VAE to the right of each loss."""
     cells = loss_cells(job.scale)
-    job.note(_reduced(job.runs(cells[0].label), 57_600, " (25)"))
+    job.note(_reduced(job.runs(cells[0].label), 57_600))
     panels: dict[str, dict[str, dict[str, Floats]]] = {"MIG": {}, "DCI disentanglement": {}}
     for title, score in (("MIG", "mig"), ("DCI disentanglement", "dci")):
         for loss in LOSSES:
@@ -792,7 +806,7 @@ def figure_10(job: Job) -> Outcome:
     shown, constant = [], 0.0
     for loss, name in (("BoxBlurMSE", "box blur MSE"), ("MSE", "pixel-wise MSE")):
         runs = job.runs(_tuned(job, loss).label)
-        job.note(_reduced(runs, 57_600, " (25)"))
+        job.note(_reduced(runs, 57_600))
         found = []
         for run in runs:
             job.tell(f"distance matrices: {loss}, seed {run.config.seed}")
@@ -843,7 +857,7 @@ def figure_7(job: Job) -> Outcome:
     for loss in LOSSES:
         cell = _tuned(job, loss)
         runs = job.runs(cell.label)
-        job.note(_reduced(runs, 57_600, " (25)"))
+        job.note(_reduced(runs, 57_600))
         for run in runs:
             job.tell(f"traversals: {loss}, seed {run.config.seed}")
             model, many = run.model(), job.pick(smoke=4, small=64, paper=64)
@@ -914,15 +928,18 @@ def score_cells(scale: Scale) -> list[Cell]:
         "3D Shapes": {"name": "Shapes3D"},
         "Cars3D": cars,
         "Small NORB": norb,
-        "XYSquares": {"name": "XYSquares", "size": 16 if scale == "smoke" else 64},
+        "XYSquares": {"name": "XYSquares", "size": SQUARES[scale]},
     }
-    shown = {"smoke": ("Cars3D", "XYSquares"), "small": ("3D Shapes", "XYSquares"), "paper": tuple(data)}[
-        scale
-    ]
+    shown = {"smoke": ("Cars3D", "XYSquares"), "small": ("dSprites", "XYSquares"), "paper": tuple(data)}
     sizes = (9, 25) if scale == "paper" else (None,)
+
+    def settings(name: str) -> dict[str, Any]:
+        size = data[name].get("size", 64)
+        return {"data": data[name], **widths(scale, size, 2 if size == 64 else 1)}
+
     return [
-        Cell(f, name, b, {"data": data[name]}, size)
-        for name in shown for f in FRAMEWORKS for b in betas for size in sizes
+        Cell(f, name, b, settings(name), size)
+        for name in shown[scale] for f in FRAMEWORKS for b in betas for size in sizes
     ]  # fmt: skip
 
 
@@ -934,7 +951,7 @@ def scores(scale: Scale) -> dict[str, Any]:
         115200
     """
     return {
-        "base": protocol(scale, steps=115_200, small=1_500, latents=9, narrow=8),
+        "base": protocol(scale, steps=115_200, small=1_000, latents=9),
         "variants": {cell.label: cell.variant for cell in score_cells(scale)},
         "seeds": 2 if scale == "smoke" else 1,
         "metrics": ["elbo", "mig", "dci"],
