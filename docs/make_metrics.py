@@ -259,10 +259,25 @@ The same name means different numbers in different libraries. Each definition is
 
 ## Intervals
 
-An interval is that of the value which a large sample would have (95 %). Scores that are counted (MIG, modularity, InfoM,
-InfoC) have the bias of counting few samples taken off its centre, so it may lie beside the value: then encode more. SAP,
-DCI and IRS have no such limit, since a penalty, trees or a maximum change with the number of codes; theirs is the interval
-of the value at this number.
+An interval (95 %) covers the value which a large sample would have, by definition:
+
+| scores | what the interval covers | how |
+|---|---|---|
+| MIG, modularity, InfoM, InfoC | the value of infinitely many codes | influence of each sample, less the bias of counting |
+| InfoE | the same | influence of each sample, less the optimism of fitting |
+| SAP | the same | machines without the penalty, which vanishes beside many codes |
+| explicitness, downstream accuracy | the same | the held-out codes; logistic regressions are near their limit with a few thousand codes |
+| FactorVAE score, beta-VAE score | the value of infinitely many codes and votes, with L as it is | Wilson's, with as many votes as fresh codes would need |
+| IRS | the mean over samples of this number of codes | influence of each sample on quantiles; extreme value theory for the maxima |
+| DCI, its completeness and informativeness | the mean over samples of this number of training codes | blocks of codes; held-out codes |
+| Hoyer sparsity, Gaussian TC, ELBO, NLL, KL | the value of infinitely many codes or images | a mean over samples |
+| sampled MIG, index-code MI, TC, dimension-wise KL | the value of infinitely many draws from q(z), with the images given as the whole data set | a mean over draws |
+
+Where a bias is taken off, the interval may lie beside the value: then encode more. Two scores have no limit within reach:
+trees split on chance as long as codes are few, so DCI changes with their number far beyond 10,000, and IRS divides by the
+largest deviation, which grows with the number of codes unless they end at an edge. Compare both at equal numbers only.
+
+`tests/metrics/test_coverage.py` counts how often the intervals cover these values, which have samples of their own.
 """
     (DOCS / "metrics.md").write_text(page)
 

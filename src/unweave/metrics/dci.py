@@ -39,9 +39,10 @@ def dci(
     So a latent of its own for each factor gives 1, also if it is folded; duplicated codes lower completeness only
     (exact copies share their weight evenly).
 
-    The intervals of the first two come from the same computation on ``blocks`` disjoint blocks of the samples (their
-    spread over sqrt(blocks), with Student's t), that of informativeness from the held-out codes. Equal seeds give equal
-    numbers.
+    The intervals cover the mean of each score over samples of this number of training codes: trees that split on chance
+    have no limit within reach. Those of the first two come from the same computation on ``blocks`` disjoint blocks of
+    the samples (their spread over sqrt(blocks), with Student's t), that of informativeness from the held-out codes.
+    Equal seeds give equal numbers.
 
     Backends:
 

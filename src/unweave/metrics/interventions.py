@@ -12,7 +12,7 @@ from unweave.errors import UnweaveError
 from unweave.metrics.validation import check_count
 
 Encode = Callable[[Any], Any]
-BLOCKS, BLOCK_VOTES = 10, 300
+BLOCKS, BLOCK_VOTES = 10, 200
 """Blocks of codes, and votes in each, that tell how much a score would change with other codes."""
 
 
@@ -113,8 +113,8 @@ def plan_blocks(
     Example:
         >>> classes = np.arange(400)[:, None] % 2
         >>> plan = plan_blocks(classes, (2,), 5, np.random.default_rng(0), plan_groups)
-        >>> plan.rows.shape, len(np.unique(plan.rows[:300])) <= 40
-        ((3000, 5), True)
+        >>> plan.rows.shape, len(np.unique(plan.rows[:200])) <= 40
+        ((2000, 5), True)
 
     """
     if len(classes) < 2 * BLOCKS * max(sizes):
@@ -143,8 +143,8 @@ def independent_votes(accuracy: float, votes: int, of_blocks: NDArray[np.bool_] 
         Satterthwaite 1946, "An approximate distribution of estimates of variance components".
 
     Example:
-        >>> alike = np.tile(np.arange(300) < 240, 10)
-        >>> independent_votes(0.8, 800, alike), round(independent_votes(0.8, 800, np.repeat([True, False], 1500)))
+        >>> alike = np.tile(np.arange(200) < 160, 10)
+        >>> independent_votes(0.8, 800, alike), round(independent_votes(0.8, 800, np.repeat([True, False], 1000)))
         (800.0, 4)
 
     """
