@@ -84,10 +84,10 @@ def test_infogan_as_in_tables_4_to_6() -> None:
 
 
 def test_earlier_stages_are_the_same_runs_with_fewer_steps() -> None:
-    study = Study.of(fac.stages_2d("gamma")("small"), name="s")
+    study = Study.of(fac.stages_2d("gamma")("paper"), name="s")
     assert not [variant for variant in study.variants if variant.startswith("beta")]
     whole = study.variants["gamma=10"][0].config.to_mapping()
-    for steps in fac.earlier("small"):
+    for steps in fac.earlier("paper"):
         part = study.variants[f"gamma=10 at {steps}"][0].config.to_mapping()
         assert part == {**whole, "steps": steps} and steps < whole["steps"]
 

@@ -182,6 +182,8 @@ def _band(axes: Axes, label: str, band: Band, color: str) -> None:
     middle = np.array([each.mean for each in found])
     low = np.array([each.mean if each.low is None else each.low for each in found])
     high = np.array([each.mean if each.high is None else each.high for each in found])
+    if len(where) == 1:
+        axes.errorbar(where, middle, [middle - low, high - middle], color=color, capsize=3, linewidth=1.3)
     axes.fill_between(where, low, high, color=color, alpha=0.16, linewidth=0)
     few = len(where) < 12
     axes.plot(where, middle, "o-" if few else "-", markersize=3, color=color, label=label, linewidth=1.3)

@@ -28,6 +28,7 @@ from unweave.metrics.validation import factor_classes
 from unweave.plots.images import image_grid
 from unweave.plots.metrics import bars, sensitivity_curves
 from unweave.plots.panels import Band, banded_curves, histograms, value_histograms
+from unweave.plots.style import INK
 from unweave.plots.sweeps import Point, trade_off
 from unweave.plots.traversals import traversal_codes
 from unweave.recipes.claims import Finding, correlated, equal, exceeds, higher, paired
@@ -143,7 +144,7 @@ def stages_2d(*kinds: str) -> Callable[[Scale], dict[str, Any]]:
 def earlier(scale: Scale) -> tuple[int, ...]:
     """After how many steps, before the last, the runs of 2D Shapes are looked at."""
     last: int = base_2d(scale)["steps"]
-    shares = at(scale, smoke=(), small=(4,), paper=(30, 10, 5, 2))
+    shares = at(scale, smoke=(), small=(), paper=(30, 10, 5, 2))
     return tuple(last // share for share in shares)
 
 
@@ -419,7 +420,7 @@ def sheet(shown: Sequence[tuple[str, Run]], *, columns: int = 8) -> Figure:
     axes = figure.axes[0]
     step = (axes.get_xlim()[1] + 2) / (len(shown) * (columns + 1) - 1)
     for k, (title, _) in enumerate(shown[1:], 1):
-        axes.text(k * (columns + 1) * step, -7, title, va="bottom", fontsize=10, fontweight="bold")
+        axes.text(k * (columns + 1) * step, -7, title, va="bottom", fontsize=10, fontweight="bold", color=INK)
     return figure
 
 
