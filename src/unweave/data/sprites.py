@@ -18,7 +18,7 @@ from unweave.errors import UnweaveError, unknown
 _SIZE = 64
 _BYTES = _SIZE * _SIZE * 3
 _POOL = 1 << 22
-_EIGHT = np.tile(np.arange(3), 8)
+_THREES = np.tile(np.arange(3), 4 * 8)
 _COLOUR = {"hue": (0.0, 1.0), "saturation": (0.3, 0.7), "value": (0.3, 0.7)}
 
 
@@ -237,9 +237,9 @@ def _noise(drawn: NDArray[np.float64]) -> NDArray[np.uint8]:
 
 
 def _lines(colour: NDArray[np.uint8], many: int = 1) -> NDArray[np.uint8]:
-    """Colours (n, 3) as one line of pixels each, or `many` of them, (n, 192 many)."""
-    eight = colour.take(_EIGHT, axis=1).view(np.uint64)  # 8 pixels are 3 words
-    return eight.take(np.tile(_EIGHT, many), axis=1).view(np.uint8)
+    """Colours (n, 3) as one line of pixels each, or up to four, (n, 192 many)."""
+    eight = colour.take(_THREES[:24], axis=1).view(np.uint64)  # 8 pixels are 3 words
+    return eight.take(_THREES[: 24 * many], axis=1).view(np.uint8)
 
 
 def _painted(
