@@ -453,7 +453,7 @@ def beta_sweep(scale: Scale) -> dict[str, Any]:
         for name, options in both(scale).items()
         for beta in betas
     }
-    return {**sprites(lambda _: variants)(scale), "seeds": seeds(scale, 10, 4)}
+    return {**sprites(lambda _: variants)(scale), "seeds": seeds(scale, 10, 3)}
 
 
 @recipe(
