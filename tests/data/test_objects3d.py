@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -75,7 +77,7 @@ def test_every_object_differs_and_stays_in_the_frame() -> None:
             assert np.abs(pictures[a] - pictures[b]).mean() > 1
 
 
-def test_the_grid_is_what_was_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_grid_is_what_was_rendered(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     space = Objects3D().factor_space()
     assert (space.names, space.sizes) == (
         ("category", "instance", "azimuth", "elevation", "lighting"),
@@ -87,7 +89,8 @@ def test_the_grid_is_what_was_rendered(monkeypatch: pytest.MonkeyPatch) -> None:
         rows, space.factors(rows), strict=True
     ):
         made[row] = render(build(category, instance), 15.0 * azimuth, 10.0 + 15.0 * elevation)[lighting]
-    monkeypatch.setattr("unweave.data.objects3d._pictures", lambda _: made)
+    monkeypatch.setenv("UNWEAVE_CACHE", str(tmp_path))
+    monkeypatch.setattr("unweave.data.objects3d._render_all", lambda: made)
     objects = Objects3D()
     np.testing.assert_array_equal(objects.at(rows).transpose(0, 2, 3, 1), made[rows])
     np.testing.assert_array_equal(objects.images(space.factors(rows)).transpose(0, 2, 3, 1), made[rows])

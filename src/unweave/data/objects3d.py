@@ -11,7 +11,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from unweave.data.cache import cache_folder, cached
+from unweave.data.bands import Bands, cached_bands, distinct
+from unweave.data.cache import cache_folder
+from unweave.data.dataset import channels_last
 from unweave.data.space import FactorSpace
 from unweave.data.stored import Stored
 from unweave.errors import UnweaveError
@@ -22,6 +24,7 @@ Array = NDArray[np.float64]
 
 _SPACE = FactorSpace(("category", "instance", "azimuth", "elevation", "lighting"), (5, 8, 24, 4, 4))
 _SIZE = 64
+_LINES = 4
 _FINE = 2 * _SIZE
 _DISTANCE = 4.6
 _FOCAL = 2.3 * _FINE
@@ -39,7 +42,7 @@ class Objects3D(Stored):
     ray casting. Factors: category (animal, human, plane, truck, car), instance (8 of each, of different build and
     colour; instance 0 of one category has nothing to do with instance 0 of another), azimuth (24 steps of 15 degrees),
     elevation (10, 25, 40, 55 degrees), lighting (from the left, the right, above, the front). Rendered once, in about
-    a minute (189 MB in the cache folder).
+    a minute (104 MB in the cache folder).
 
     Args:
         channels: 3 (colour) or 1 (grey, the mean of the three).
@@ -57,33 +60,39 @@ class Objects3D(Stored):
         if channels not in (1, 3):
             raise UnweaveError(f"channels of Objects3D must be 1 (grey) or 3 (colour), got {channels!r}")
         self.channels_shown = channels
-        self._pictures: NDArray[np.uint8] | None = None
+        self._tables: Bands | None = None
         self._grid(_SPACE, (channels, _SIZE, _SIZE))
 
     def _take(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        if self._pictures is None:
-            self._pictures = _pictures(cache_folder() / "objects3d-1.rgb")
-            if self.channels_shown == 1:
-                self._pictures = _grey(self._pictures)
-        return self._pictures.take(rows, axis=0).transpose(0, 3, 1, 2)
+        if self._tables is None:
+            plan, bands = _pictures(cache_folder())
+            self._tables = plan, bands if self.channels_shown == 3 else _grey(bands)
+        plan, bands = self._tables
+        pixels = bands.take(plan.take(rows, axis=0), axis=0)
+        return channels_last(pixels.reshape(-1, _SIZE, _SIZE, self.channels_shown))
 
 
-def _grey(pictures: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The mean of the three channels, rounded, (n, 64, 64, 1)."""
-    grey = np.empty((*pictures.shape[:3], 1), np.uint8)
-    for start in range(0, len(pictures), 256):
-        red, green, blue = (pictures[start : start + 256, ..., c].astype(np.uint16) for c in range(3))
-        grey[start : start + 256, ..., 0] = (red + green + blue + 1) // 3
+def _grey(bands: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The mean of the three channels, rounded, (m, 256)."""
+    grey = np.empty((len(bands), bands.shape[1] // 3), np.uint8)
+    for start in range(0, len(bands), 4096):
+        red, green, blue = (bands[start : start + 4096, c::3].astype(np.uint16) for c in range(3))
+        grey[start : start + 4096] = (red + green + blue + 1) // 3
     return grey
 
 
 @functools.lru_cache(maxsize=1)
-def _pictures(path: Path) -> NDArray[np.uint8]:
-    return cached(path, (15_360, _SIZE, _SIZE, 3), _render_all)
+def _pictures(folder: Path) -> Bands:
+    """Bands of four lines: of nine, five are like no other, most others show nothing but the ground."""
+    width = _LINES * _SIZE * 3
+    shape = (15_360, _SIZE // _LINES)
+    return cached_bands(
+        folder / "objects3d-2", shape, width, lambda: distinct(_render_all().reshape(*shape, width))
+    )
 
 
 def _render_all() -> NDArray[np.uint8]:
-    logger.info("Objects3D: rendering 15,360 images, once (189 MB, about a minute)")
+    logger.info("Objects3D: rendering 15,360 images, once (104 MB, about a minute)")
     pictures = np.empty((5, 8, 24, 4, 4, _SIZE, _SIZE, 3), np.uint8)
     for category in range(5):
         for instance in range(8):

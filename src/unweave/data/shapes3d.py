@@ -8,7 +8,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from unweave.data.cache import cache_folder, cached
+from unweave.data.bands import Bands, cached_bands
+from unweave.data.cache import cache_folder
 from unweave.data.dataset import Channels, channels_last
 from unweave.data.files import RealFile
 from unweave.data.room import FLOOR, OBJECT, SIZE, SKY, WALL, view
@@ -154,28 +155,29 @@ _Tables = tuple[list[NDArray[np.int32]], NDArray[np.uint8], NDArray[np.uint8]]
 @functools.lru_cache(maxsize=1)
 def _pictures(folder: Path) -> _Tables:
     """Where the upper, middle and lower bands of images are, all bands, and what the object adds to the middle ones."""
-    made = functools.lru_cache(maxsize=1)(lambda: _arrange(*_render()))
-    kept = cached(
-        folder / "shapes3d-2.plan", (100 * _GEOMETRIES, _BANDS, 4), lambda: made()[0].view(np.uint8)
+    middle = 10 * _GEOMETRIES
+    plan, bands = cached_bands(
+        folder / "shapes3d-2",
+        (100 * _GEOMETRIES, _BANDS),
+        _BAND,
+        lambda: _arrange(*_render()),
+        more=middle * len(_MIDDLE),
     )
-    plan = kept.view("<i4")[..., 0].astype(np.int32)
-    count, middle = int(plan.max()) + 1, 10 * _GEOMETRIES
-    bands = cached(folder / "shapes3d-2.bands", (count + middle * len(_MIDDLE), _BAND), lambda: made()[1])
     parts = [np.ascontiguousarray(plan[:, part]) for part in (_UPPER, _MIDDLE, _LOWER)]
-    return parts, bands, bands[count:].reshape(middle, len(_MIDDLE), _BAND)
+    return parts, bands, bands[-middle * len(_MIDDLE) :].reshape(middle, len(_MIDDLE), _BAND)
 
 
-def _arrange(*tables: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+def _arrange(*tables: NDArray[np.uint8]) -> Bands:
     """A plan and all different bands that images consist of, from what each surface adds to them.
 
     A band shows the wall or the floor, and maybe the object; the two in the middle show the floor and the wall (the
-    object, with which they would be ten times as many, is to be added, and comes after all bands). The plan (48000, 32,
-    1) has the row of each band for every geometry and hues of two surfaces, the object's last.
+    object, with which they would be ten times as many, is to be added, and comes after all bands). The plan (48000, 32)
+    has the row of each band for every geometry and hues of two surfaces, the object's last.
     """
     thing = tables[OBJECT]
     seen = np.zeros((_GEOMETRIES, _BANDS), np.bool_)
     seen[:, _REACH[OBJECT]] = thing.any(axis=(1, 3))
-    plan = np.zeros((_GEOMETRIES, 10, 10, _BANDS), "<i4")
+    plan = np.zeros((_GEOMETRIES, 10, 10, _BANDS), np.int32)
     bands = np.empty(((100 * seen + 10 * ~seen).sum() + 220 * _GEOMETRIES, _BAND), np.uint8)
     count = 0
     known: dict[bytes, int] = {}
@@ -201,7 +203,7 @@ def _arrange(*tables: NDArray[np.uint8]) -> tuple[NDArray[np.int32], NDArray[np.
         add(geometry, _MIDDLE, (FLOOR, WALL))
     last = thing[:, :, _MIDDLE - _REACH[OBJECT].start].reshape(-1, _BAND)
     bands[count : count + len(last)] = last
-    return plan.reshape(-1, _BANDS, 1), bands[: count + len(last)]
+    return plan.reshape(-1, _BANDS), bands[: count + len(last)]
 
 
 def _render() -> list[NDArray[np.uint8]]:
