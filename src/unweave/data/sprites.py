@@ -17,7 +17,7 @@ from unweave.errors import UnweaveError, unknown
 
 _SIZE = 64
 _BYTES = _SIZE * _SIZE * 3
-_POOL = 1 << 22
+_POOL = 1 << 20
 _THREES = np.tile(np.arange(3), 4 * 8)
 _COLOUR = {"hue": (0.0, 1.0), "saturation": (0.3, 0.7), "value": (0.3, 0.7)}
 
@@ -208,7 +208,7 @@ def uniforms(seeds: NDArray[np.int64], n: int) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=1)
 def _noise_pool() -> NDArray[np.uint8]:
-    """All stretches, a quarter of an image long, of four megabytes of uniform noise; a view."""
+    """All stretches, a quarter of an image long, of a megabyte of uniform noise; a view."""
     pool = np.random.default_rng(0).integers(256, size=_POOL + _BYTES // 4, dtype=np.uint8)
     view: NDArray[np.uint8] = sliding_window_view(pool, _BYTES // 4)
     return view
