@@ -84,7 +84,7 @@ def test_figures_7_and_10_add_no_runs_to_figure_11() -> None:
 def test_smoke_is_small() -> None:
     studies = [RECIPES[name].study("smoke") for name in IDS]
     runs = {planned.config.identity: planned.config for study in studies if study for planned in study.runs}
-    assert len(runs) <= 16 and all(config.steps == 2 for config in runs.values())
+    assert len(runs) <= 12 and all(config.steps == 2 for config in runs.values())
 
 
 def test_another_decoder_is_one_option_away() -> None:

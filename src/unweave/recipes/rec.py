@@ -485,6 +485,10 @@ def _constants(gaps: Mapping[str, Sequence[float]]) -> Figure:
 # --- What VAEs make of them --------------------------------------------------------------------------------------
 
 
+SMOKE = {"name": "XYSquares", "size": 16, "spacing": 4}
+"""In the place of larger data where it is only tested that all runs."""
+
+
 def toys(scale: Scale) -> dict[str, Any]:
     """beta-VAEs on Cars3D or its stand-in. Neither steps, latents nor beta of figure 4 are published.
 
@@ -492,11 +496,11 @@ def toys(scale: Scale) -> dict[str, Any]:
         >>> toys("paper")["seeds"]
         5
     """
-    data, _ = data_or_stand_in("Cars3D", "Objects3D")
+    data, size = (SMOKE, 16) if scale == "smoke" else (data_or_stand_in("Cars3D", "Objects3D")[0], 64)
     return {
         "base": {
             **protocol(scale, steps=115_200, small=800, latents=9),
-            **widths(scale, thin=2),
+            **widths(scale, size, 2),
             "data": data,
             "objective.beta": 0.001,
         },
@@ -514,7 +518,11 @@ def toys(scale: Scale) -> dict[str, Any]:
 def figure_4(job: Job) -> Outcome:
     """A row for each factor: true distances, perceived ones, latent means, KL, reconstructions."""
     runs = job.runs(job.variants[0])
-    job.note(data_or_stand_in("Cars3D", "Objects3D")[1])
+    job.note(
+        data_or_stand_in("Cars3D", "Objects3D")[1]
+        if job.scale != "smoke"
+        else "XYSquares in the place of Cars3D."
+    )
     job.note(_reduced(runs, 115_200))
     dataset = runs[0].dataset()
     fits: dict[str, list[float]] = {"means": [], "posteriors": [], "reconstructions": []}
@@ -576,15 +584,25 @@ def loss_of(likelihood: Choice) -> Loss:
     return overlap(mse, radius=options["blur_radius"], weight=options["blur_weight"])
 
 
-def _reduced(runs: Sequence[Run], steps: int) -> str:
+def _reduced(runs: Sequence[Run], steps: int, seeds: int | None = None) -> str:
     """The sentence that says how much smaller than the paper's the runs were; nothing if they were not."""
     config = runs[0].config
     if config.steps >= steps:
         return ""
     height = runs[0].dataset().image_shape[1]
-    batch = "" if config.batch_size == 256 else f", batches of {config.batch_size} (256)"
-    size = "" if height == 64 else f", images of {height} x {height} (64 x 64)"
-    return f"{config.steps:,} steps (the paper: {steps:,}){batch}{size}, narrower networks."
+    told = [f"{config.steps:,} steps (the paper: {steps:,})"]
+    if config.batch_size != 256:
+        told.append(f"batches of {config.batch_size} (256)")
+    if height != 64:
+        told.append(f"images of {height} x {height} (64 x 64)")
+    if seeds not in (None, len(runs)):
+        told.append(f"{len(runs)} seeds ({seeds})")
+    same = (
+        " At spacing 8 the paper's images are these with every pixel repeated 8 x 8 times."
+        if height == 8
+        else ""
+    )
+    return f"{', '.join(told)}, narrower networks.{same}"
 
 
 class Cell(NamedTuple):
@@ -668,7 +686,7 @@ def spacings(scale: Scale) -> dict[str, Any]:
 def figure_9(job: Job) -> Outcome:
     """MIG and DCI against spacing, a line for each framework."""
     cells = spacing_cells(job.scale)
-    job.note(_reduced(job.runs(cells[0].label), 57_600))
+    job.note(_reduced(job.runs(cells[0].label), 57_600, 5))
     panels: dict[str, dict[str, dict[float, Floats]]] = {"MIG": {}, "DCI disentanglement": {}}
     for title, score in (("MIG", "mig"), ("DCI disentanglement", "dci")):
         for cell in cells:
@@ -770,7 +788,7 @@ def _tuned(job: Job, loss: str) -> Cell:
 def figure_11(job: Job) -> Outcome:
     """Densities of MIG and DCI over runs, Ada-GVAE to the left and beta-VAE to the right of each loss."""
     cells = loss_cells(job.scale)
-    job.note(_reduced(job.runs(cells[0].label), 57_600))
+    job.note(_reduced(job.runs(cells[0].label), 57_600, 5))
     panels: dict[str, dict[str, dict[str, Floats]]] = {"MIG": {}, "DCI disentanglement": {}}
     for title, score in (("MIG", "mig"), ("DCI disentanglement", "dci")):
         for loss in LOSSES:
@@ -806,7 +824,7 @@ def figure_10(job: Job) -> Outcome:
     shown, constant = [], 0.0
     for loss, name in (("BoxBlurMSE", "box blur MSE"), ("MSE", "pixel-wise MSE")):
         runs = job.runs(_tuned(job, loss).label)
-        job.note(_reduced(runs, 57_600))
+        job.note(_reduced(runs, 57_600, 5))
         found = []
         for run in runs:
             job.tell(f"distance matrices: {loss}, seed {run.config.seed}")
@@ -851,13 +869,14 @@ def figure_10(job: Job) -> Outcome:
 )
 def figure_7(job: Job) -> Outcome:
     """Traversals of the first seed; over all seeds, how much of what a latent changes lies in one square."""
+    job.note("Share: 1 if every latent changes one square alone, 1/3 if it changes all three alike.")
     rows = [["loss", "share of a latent's effect in one square", "MIG"]]
     shares: dict[str, list[float]] = {}
     pictures = {}
     for loss in LOSSES:
         cell = _tuned(job, loss)
         runs = job.runs(cell.label)
-        job.note(_reduced(runs, 57_600))
+        job.note(_reduced(runs, 57_600, 5))
         for run in runs:
             job.tell(f"traversals: {loss}, seed {run.config.seed}")
             model, many = run.model(), job.pick(smoke=4, small=64, paper=64)
@@ -926,7 +945,7 @@ def score_cells(scale: Scale) -> list[Cell]:
     data: dict[str, dict[str, Any]] = {
         "dSprites": {"name": "DSprites"},
         "3D Shapes": {"name": "Shapes3D"},
-        "Cars3D": cars,
+        "Cars3D": SMOKE if scale == "smoke" else cars,
         "Small NORB": norb,
         "XYSquares": {"name": "XYSquares", "size": SQUARES[scale]},
     }
@@ -969,8 +988,13 @@ def figure_6(job: Job) -> Outcome:
     """Densities of MIG and DCI over beta and latents, Ada-GVAE to the left and beta-VAE to the right of each set."""
     cells = score_cells(job.scale)
     job.note(_reduced(job.runs(cells[0].label), 115_200))
-    job.note(" ".join(data_or_stand_in(name, "Objects3D")[1] for name in ("Cars3D", "SmallNORB")).strip()
-             if job.scale != "small" else "")  # fmt: skip
+    if job.scale == "paper":
+        for name in ("Cars3D", "SmallNORB"):
+            job.note(data_or_stand_in(name, "Objects3D")[1])
+    else:
+        job.note(
+            {"smoke": "XYSquares in the place of Cars3D.", "small": "Two of the five data sets."}[job.scale]
+        )
     names = list(dict.fromkeys(cell.group for cell in cells))
     panels: dict[str, dict[str, dict[str, Floats]]] = {"MIG": {}, "DCI disentanglement": {}}
     for title, score in (("MIG", "mig"), ("DCI disentanglement", "dci")):
