@@ -33,6 +33,7 @@ from unweave.plots.sweeps import Point, trade_off
 from unweave.plots.traversals import traversal_codes
 from unweave.recipes.claims import Finding, correlated, equal, exceeds, higher, paired
 from unweave.recipes.recipe import Job, Outcome, Scale, data_or_stand_in, recipe
+from unweave.runs.config import Config
 from unweave.runs.evaluation import codes_of
 from unweave.runs.likelihood import log_likelihood
 from unweave.runs.run import Run
@@ -115,9 +116,24 @@ def shapes_2d(scale: Scale) -> dict[str, Any]:
     return {
         "base": base_2d(scale),
         "variants": variants,
-        "seeds": at(scale, smoke=2, small=5, paper=10),
+        "seeds": at(scale, smoke=2, small=4, paper=10),
         "metrics": [HIGGINS],
     }
+
+
+def betas_alone(scale: Scale) -> dict[str, Any]:
+    """The beta-VAEs among them, of which one may ignore a factor."""
+    study = shapes_2d(scale)
+    return {
+        **study,
+        "variants": {v: o for v, o in study["variants"].items() if v.startswith("beta") and v != "beta=1"},
+    }
+
+
+def one_beta_vae(scale: Scale) -> dict[str, Any]:
+    """One fixed beta-VAE."""
+    study = shapes_2d(scale)
+    return {**study, "variants": {"beta=4": study["variants"]["beta=4"]}, "seeds": 1}
 
 
 def stages_2d(*kinds: str) -> Callable[[Scale], dict[str, Any]]:
@@ -314,16 +330,24 @@ MANY = {**TEN, "2 codes, 20 categories": {"continuous": 2, "categorical": [20]}}
 
 def describe(job: Job) -> None:
     """Say once how far the runs are from the paper's."""
-    run = job.runs(job.variants[0])[0].config
+    first = job.variants[0]
+    run = job.runs(first)[0].config
     if run.data.name == "Glyphs":
         job.note(digits()[1])
-    if job.scale == "paper":
+    full = job.recipe.study("paper")
+    if job.scale == "paper" or full is None:
         return
-    seeds = len(job.runs(job.variants[0]))
-    wide = "networks and discriminator" if run.model.name == "VAE" else "networks"
+    theirs = next(iter(full.variants.values()))
+
+    def told(config: Config, seeds: int) -> str:
+        return (
+            f"{config.steps:,} steps, batches of {config.batch_size}, learning rate {config.learning_rate:g}, "
+            f"{seeds} seed{'s' if seeds > 1 else ''}"
+        )
+
     job.note(
-        f"{seeds} seeds of {run.steps:,} steps with batches of {run.batch_size}, learning rate "
-        f"{run.learning_rate:g} and narrower {wide}; `--scale paper` has the paper's."
+        f"{told(run, len(job.runs(first)))}; the paper: {told(theirs[0].config, len(theirs))}. Networks are narrower "
+        f"than the paper's, and so is the discriminator where there is one."
     )
 
 
@@ -460,7 +484,7 @@ def one_factor_missing(seed: int) -> tuple[float, float]:
     claim="The metric of Higgins et al. gives 100 % even when only K - 1 of K factors have been disentangled; the new "
     "metric does not.",
     published="beta-VAE score 100 % without orientation, the shape left out of account (figure 3)",
-    runs=shapes_2d,
+    runs=betas_alone,
 )
 def figure_3(job: Job) -> Outcome:
     """Both metrics on codes that hold scale, x and y and nothing of orientation, exactly and in a trained model."""
@@ -1010,7 +1034,7 @@ def sensitivity_of(name: str, grid: Mapping[str, Sequence[int]], values: Floats)
     title="The metric of Higgins et al. against L and the number of Adagrad iterations",
     claim="The metric of Higgins et al. is very sensitive to the number of iterations and improves with more of them.",
     published="curves only",
-    runs=shapes_2d,
+    runs=one_beta_vae,
 )
 def figure_16(job: Job) -> Outcome:
     """The score along the optimiser's way, on one fixed model."""
@@ -1030,7 +1054,7 @@ def figure_16(job: Job) -> Outcome:
     title="The FactorVAE metric against L and the number of points",
     claim="The FactorVAE metric is much less sensitive to its settings than the metric of Higgins et al.",
     published="curves only (figures 16 and 17)",
-    runs=shapes_2d,
+    runs=one_beta_vae,
 )
 def figure_17(job: Job) -> Outcome:
     """The range of each metric over its settings, seed by seed, on one fixed model."""
