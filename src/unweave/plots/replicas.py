@@ -181,7 +181,8 @@ def traversal_sheet(
     sheets = [_sheet(each) for each in replicas.values()]
     # Room for labels at the left of each panel, title and label above and below it.
     panel, cells = 4.7, 4.0
-    height = max(len(pixels) / pixels.shape[1] for pixels, _ in sheets) * cells + 0.65
+    lines = max((len(name.split()) for name in scores or ()), default=1)
+    height = max(len(pixels) / pixels.shape[1] for pixels, _ in sheets) * cells + 0.7 + 0.17 * (lines - 1)
     left = 1.3 + 0.35 * max(0, len(scores) - 2) if scores else 0.0
     with style():
         figure = Figure(figsize=(left + panel * len(replicas), height), layout="constrained")
@@ -194,6 +195,7 @@ def traversal_sheet(
             axes[-len(replicas) :], replicas.items(), sheets, strict=True
         ):
             place.imshow(pixels)
+            place.set_anchor("N")
             bare(place)
             place.set_yticks(middles, ["data", "model", *each.labels])
             place.tick_params(axis="y", length=0, labelsize=7.5)

@@ -602,6 +602,11 @@ def figure_6(job: Job) -> Outcome:
 def _small_objects(job: Job) -> Outcome:
     job.note("The geometry score is that of the plane of x and y, at the middle hue.")
     job.note(reduction(job))
+    used = float(np.mean(job.scores(f"{BROADCAST} VAE", "latents_used")))
+    if used < 2.5:
+        job.note(
+            f"The {BROADCAST} VAE uses {used:.1f} latents for three factors: so early it leaves out the hue."
+        )
     return Outcome(
         geometry_rows(job),
         compare(job, "geometry", "geometry score of x and y"),
