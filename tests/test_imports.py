@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from unweave.recipes.catalogue import PAPERS
+
 SOURCE = Path(__file__).parent.parent / "src" / "unweave"
 
 # room -> the rooms it may import from
@@ -88,9 +90,15 @@ def test_every_public_object_has_a_docstring() -> None:
 
 
 def test_every_public_object_has_an_example_that_runs() -> None:
-    """Interfaces (protocols, abstract classes) and commands have nothing of their own to run."""
+    """Interfaces (protocols, abstract classes) and commands have nothing of their own to run.
+
+    What stands in the module of a paper is the inside of a command, ``unweave reproduce``, which is its example.
+    """
     missing = []
+    papers = {f"{paper}.py" for paper in PAPERS}
     for path in modules():
+        if path.parent.name == "recipes" and path.name in papers:
+            continue
         for node in ast.parse(path.read_text()).body:
             if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
                 continue

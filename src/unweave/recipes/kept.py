@@ -77,6 +77,15 @@ def keep(result: Result, cost: Cost, pictures: Path, folder: Path = FOLDER, docs
         pictures: folder of its PNG files.
         folder: of the kept results; by default that of the package.
         docs: of the pages; by default that of the repository.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.recipes.catalogue import RECIPES
+        >>> from unweave.recipes.reproduce import conclude
+        >>> root = Path(tempfile.mkdtemp())
+        >>> folder, result, cost = conclude(RECIPES["isa-b3"], "small", root, None)
+        >>> keep(result, cost, folder, root / "results", root / "docs").name
+        'isa-b3.json'
     """
     if docs is None:
         docs = DOCS

@@ -15,6 +15,11 @@ def listing(recipes: Iterable[Recipe], root: Path) -> Iterator[str]:
     Args:
         recipes: what to list.
         root: where the reader's own results are.
+
+    Example:
+        >>> from unweave.recipes.catalogue import find
+        >>> next(listing(find(["isa-b3"]), Path("nowhere"))).split(":")[0]
+        'isa-b3'
     """
     for recipe in recipes:
         known = kept(recipe.id)
@@ -26,7 +31,13 @@ def listing(recipes: Iterable[Recipe], root: Path) -> Iterator[str]:
 
 
 def cost_of(recipe: Recipe, known: Kept, scale: Scale) -> str:
-    """The measured cost of a scale, or the number of runs if it was not measured."""
+    """The measured cost of a scale, or the number of runs if it was not measured.
+
+    Example:
+        >>> from unweave.recipes.catalogue import RECIPES
+        >>> cost_of(RECIPES["isa-b3"], Kept(None, {}), "paper")
+        'paper not measured'
+    """
     if scale in known.costs:
         return f"{scale} {known.costs[scale].told}"
     study = recipe.study(scale)
@@ -34,7 +45,13 @@ def cost_of(recipe: Recipe, known: Kept, scale: Scale) -> str:
 
 
 def status_of(recipe: Recipe, known: Kept, root: Path) -> str:
-    """The verdicts on a recipe: the reader's own results, and the one that comes with unweave."""
+    """The verdicts on a recipe: the reader's own results, and the one that comes with unweave.
+
+    Example:
+        >>> from unweave.recipes.catalogue import RECIPES
+        >>> status_of(RECIPES["isa-b3"], Kept(None, {}), Path("nowhere"))
+        'not run'
+    """
     own = [(scale, root / scale / recipe.id / RESULT) for scale in SCALES]
     told = [f"{scale}: {read_result(path).verdict} (yours)" for scale, path in own if path.exists()]
     if known.result is not None:
@@ -50,6 +67,11 @@ def paper_page(name: str, title: str, recipes: Sequence[Recipe], folder: Path) -
         title: of the paper.
         recipes: of the paper.
         folder: of the page, from which its pictures are reached.
+
+    Example:
+        >>> from unweave.recipes.catalogue import find
+        >>> paper_page("isa", "Subspaces", find(["isa-b3"]), Path("docs/results")).splitlines()[0]
+        '# ISA: Subspaces'
     """
     everything = all_kept()
     shown = {each: known for each, known in everything.items() if known.result is not None}

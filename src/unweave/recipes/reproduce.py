@@ -107,6 +107,14 @@ def plan(
         scale: how large.
         root: folder of everything that is reproduced.
         changes: what the reader wants otherwise than the papers, as a config file holds it.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.recipes.catalogue import RECIPES
+        >>> root = Path(tempfile.mkdtemp())
+        >>> sweep = plan([RECIPES["sbd-fig4"]], "smoke", root)["sbd-fig4"]
+        >>> sweep.statuses["new"] == len(sweep.members)
+        True
     """
     sweeps: dict[str, Sweep | None] = {}
     for recipe in recipes:
@@ -131,7 +139,13 @@ def command_of(name: str, scale: Scale, changes: str = "") -> str:
 def expected_cost(
     recipe: Recipe, scale: Scale, root: Path, changes: Mapping[str, Any] | None = None
 ) -> tuple[Cost, str]:
-    """What all runs of a recipe take on one core, and from what that is known; finished runs count as they went."""
+    """What all runs of a recipe take on one core, and from what that is known; finished runs count as they went.
+
+    Example:
+        >>> from unweave.recipes.catalogue import RECIPES
+        >>> expected_cost(RECIPES["isa-fig2"], "paper", Path("nowhere"))[1]
+        'the conclusion alone'
+    """
     study = recipe.study(scale, changes)
     if study is None:
         return Cost(0, 0.0, 0.0), "the conclusion alone"
@@ -142,7 +156,12 @@ def expected_cost(
 
 
 def left_to_do(sweeps: Iterable[Sweep | None]) -> dict[tuple[str, ...], list[Member]]:
-    """The runs that are not done, by the scores that they are wanted for; each once, whoever shares it."""
+    """The runs that are not done, by the scores that they are wanted for; each once, whoever shares it.
+
+    Example:
+        >>> left_to_do([None])
+        {}
+    """
     groups: dict[tuple[str, ...], dict[Path, Member]] = {}
     for sweep in sweeps:
         for member in sweep.todo if sweep is not None else ():
@@ -156,7 +175,12 @@ def train(
     tell: Callable[[Event], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Do what is left to do of several sweeps; a run that several share is trained once."""
+    """Do what is left to do of several sweeps; a run that several share is trained once.
+
+    Example:
+        >>> from unweave.runs.executors import Inline
+        >>> train([None], Inline())
+    """
     for metrics, members in left_to_do(sweeps).items():
         if not stop():
             executor.execute([member.run.folder for member in members], tell, stop, metrics)
@@ -174,6 +198,14 @@ def conclude(
 
     In ``root/SCALE/ID``: ``result.json`` (the same on every machine that computes the same numbers), ``cost.json`` and
     the pictures.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.recipes.catalogue import RECIPES
+        >>> root = Path(tempfile.mkdtemp())
+        >>> folder, result, cost = conclude(RECIPES["isa-b3"], "smoke", root, None)
+        >>> result.verdict, (folder / "result.json").exists()
+        ('agrees', True)
     """
     words = told(changes or {})
     folder = root / scale / place_of(recipe.id, words)
@@ -206,7 +238,16 @@ def conclude(
 
 
 def read_result(path: Path) -> Result:
-    """A result as it was kept."""
+    """A result as it was kept.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.recipes.catalogue import RECIPES
+        >>> root = Path(tempfile.mkdtemp())
+        >>> folder, result, _ = conclude(RECIPES["isa-b3"], "smoke", root, None)
+        >>> read_result(folder / RESULT) == result
+        True
+    """
     return Result(**json.loads(path.read_text()))
 
 
