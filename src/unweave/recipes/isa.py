@@ -749,7 +749,7 @@ def _table(job: Job, variants: Sequence[str]) -> list[list[str]]:
 
 def _say_sprites(job: Job) -> None:
     paper = "MLPs of width 1,200, 20 latents in 5 subspaces, 7,200 steps of 2,048 images (20 epochs), 50 runs"
-    ours = "narrow convolutional networks (8 to 16 channels), 10 latents in subspaces of 4, 3 and 3, 3,000 steps of 32"
+    ours = "narrow convolutions (8 to 16 channels), 10 latents in subspaces of 4, 3 and 3, 3,000 steps of 32 images"
     _say_reduced(job, ours, paper)
 
 
