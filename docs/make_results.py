@@ -10,6 +10,7 @@ from pathlib import Path
 from unweave.recipes.catalogue import PAPERS, RECIPES
 from unweave.recipes.kept import all_kept
 from unweave.recipes.pages import cell, paper_page
+from unweave.recipes.reproduce import chance
 
 FOLDER = Path(__file__).parent / "results"
 
@@ -32,7 +33,8 @@ Student's t for pairs, a permutation test for rank correlations, a binomial test
 - **same direction**: it shows, but the published number is another one, or there is none.
 - **does not show at this scale**: everything else. A claim that does not show in a hundredth of the steps is not refuted.
 
-The verdict on a recipe is that on its weakest claim. {tally}
+The verdict on a recipe is that on its weakest claim. {tally} Minutes are those of a machine with two cores on which up to ten runs went on
+at once: alone, a run takes a fifth to a half of what is said.
 
 | id | what | verdict | ours | published | p |
 |---|---|---|---|---|---|
@@ -55,7 +57,7 @@ def main() -> None:
             ours, published = (
                 "" if first[key] is None else f"{first[key]:.4g}" for key in ("value", "published")
             )
-            p = "exact" if first["p"] is None else f"{first['p']:.2g}"
+            p = "exact" if first["p"] is None else chance(first["p"])
             anchor = result.name.replace("+", "").replace("=", "").replace(".", "").lower()
             lines.append(
                 f"| [{result.name}]({paper}.md#{anchor}) | {cell(result.title)} | {result.verdict} | {ours} | "

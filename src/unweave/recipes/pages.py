@@ -90,9 +90,14 @@ def paper_page(name: str, title: str, recipes: Sequence[Recipe], folder: Path) -
         verdict = known.result.verdict if known.result is not None else "not run beyond the smoke test"
         link = f"[{recipe.id}](#{recipe.id})" if known.result is not None else recipe.id
         lines.append(f"| {link} | {cell(recipe.title)} | {verdict} |")
-    for each, known in shown.items():
-        if known.result is not None and known.result.id in ids:
-            lines += ["", *_section(each, known.result, known, folder)]
+    own = [
+        (ids.index(known.result.id), each, known)
+        for each, known in shown.items()
+        if known.result is not None and known.result.id in ids
+    ]
+    for _, each, known in sorted(own, key=lambda entry: entry[:2]):
+        assert known.result is not None
+        lines += ["", *_section(each, known.result, known, folder)]
     missing = [recipe for recipe in recipes if recipe.id not in shown]
     if missing:
         lines += ["", "## Not run beyond the smoke test", ""]
