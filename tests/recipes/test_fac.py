@@ -192,6 +192,16 @@ def test_one_factor_of_four_missing() -> None:
     assert scores[:, 1].mean() == pytest.approx(0.75, abs=0.02)
 
 
+def test_orientation_that_is_not_there_is_not_known() -> None:
+    rng = np.random.default_rng(0)
+    k = rng.integers(0, 40, 4000)
+    angle = 4 * np.pi * k / 39
+    clean = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    assert fac.orientation_known(rng.normal(size=(4000, 2)), k) < 0.05
+    # Noise of the signal's own variance, 1/2 a coordinate: about half is told, less what noise costs.
+    assert 0.3 < fac.orientation_known(clean + np.sqrt(0.5) * rng.normal(size=(4000, 2)), k) < 0.6
+
+
 def test_noise_that_is_not_there_changes_no_class() -> None:
     from unweave.data import Glyphs
     from unweave.gan import InfoGAN
