@@ -183,7 +183,7 @@ def traversal_sheet(
     panel, cells = 4.7, 4.0
     lines = max((len(name.split()) for name in scores or ()), default=1)
     height = max(len(pixels) / pixels.shape[1] for pixels, _ in sheets) * cells + 0.7 + 0.17 * (lines - 1)
-    left = 1.3 + 0.35 * max(0, len(scores) - 2) if scores else 0.0
+    left = 0.5 + 0.62 * max(2, len(scores)) if scores else 0.0
     with style():
         figure = Figure(figsize=(left + panel * len(replicas), height), layout="constrained")
         ratios = [left] * bool(scores) + [panel] * len(replicas)
