@@ -34,7 +34,7 @@ FACTOR_STEPS = {"sprites": 1_000_000, "circles": 500_000}
 BETAS = (0.4, 0.55, 0.77, 1.0, 1.47, 2.03, 2.81, 3.9, 5.4)
 """SBD figure 3 sweeps beta "log-linearly from 0.4 to 5.4", 1 included; it does not say in how many steps."""
 
-SMALL_BETAS = (0.4, 1.0, 2.03, 5.4)
+SMALL_BETAS = (0.4, 1.0, 5.4)
 
 
 # What is trained -----------------------------------------------------------------------------------------------------
