@@ -1335,7 +1335,7 @@ def figure_37(job: Job) -> Outcome:
                 ends[high],
             )
         ],
-        {"accuracy": banded_curves([[("", lines)]], rows=["discriminator accuracy"])},
+        {"accuracy": banded_curves([[("", lines)]], rows=["discriminator accuracy"], unit_interval=(0,))},
     )
 
 
