@@ -577,13 +577,11 @@ def reproduce(words: tuple[str, ...], scale: Any, dry_run: bool, keep: bool, **h
         if keep:
             kept.keep(result, cost, folder)
         if not how["quiet"]:
-            out.print(
-                f"\n[bold]{result.id}[/] {result.title} ({scale}; {cost.told})\nclaim: {result.claim}\n"
-            )
+            click.echo(f"\n{result.id}: {result.title} ({scale}; {cost.told})\nclaim: {result.claim}\n")
             show_table(result.rows)
             click.echo()
             show_table(summary(result))
-            out.print(f"\nverdict: [bold]{result.verdict}[/]  (published: {result.published})")
+            click.echo(f"\nverdict: {result.verdict}  (published: {result.published})")
             for line in (*result.notes, *(f"picture: {folder / name}.png" for name in result.pictures)):
                 click.echo(line)
 

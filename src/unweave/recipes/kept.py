@@ -113,4 +113,4 @@ def _small_copy(source: Path, target: Path) -> None:
 
     target.parent.mkdir(parents=True, exist_ok=True)
     with Image.open(source) as image:
-        image.convert("RGB").quantize(256).save(target, optimize=True)
+        image.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE).save(target, optimize=True)
