@@ -470,6 +470,10 @@ def figure_3(job: Job) -> Outcome:
     by pair of equal beta and seed.
     """
     job.note(reduction(job))
+    if job.scale == "small" and not job.changes:
+        job.note(
+            "Four betas and four replicas were planned, and cut for time when some of the runs had been seen."
+        )
     rows = [["decoder", "beta", "NLL", "KL", "NLL + beta KL", "MIG"]]
     cost: dict[str, list[NDArray[np.float64]]] = {DECONV: [], BROADCAST: []}
     mig: dict[str, list[NDArray[np.float64]]] = {DECONV: [], BROADCAST: []}
