@@ -277,7 +277,10 @@ Where a bias is taken off, the interval may lie beside the value: then encode mo
 trees split on chance as long as codes are few, so DCI changes with their number far beyond 10,000, and IRS divides by the
 largest deviation, which grows with the number of codes unless they end at an edge. Compare both at equal numbers only.
 
-`tests/metrics/test_coverage.py` counts how often the intervals cover these values, which have samples of their own.
+`tests/metrics/test_coverage.py` counts how often the intervals cover these values, which have samples of their own. In 400 repetitions, for two
+representations and two seeds, FactorVAE's covered 94 to 97 % and IRS's 93 to 96 % (with normal noise about 91 %, 120 repetitions). DCI's is too narrow:
+87 to 94 % of 100 repetitions with 1,500 codes. SAP's covered 92 % of 80. The others have not been counted again since the test took its truths from
+separate samples (`python tests/metrics/test_coverage.py 17,2026 NAME`).
 """
     (DOCS / "metrics.md").write_text(page)
 
