@@ -32,7 +32,7 @@ from unweave.plots.style import INK
 from unweave.plots.sweeps import Point, trade_off
 from unweave.plots.traversals import traversal_codes
 from unweave.recipes.claims import Finding, correlated, equal, exceeds, higher, paired
-from unweave.recipes.recipe import Job, Outcome, Scale, data_or_stand_in, recipe
+from unweave.recipes.recipe import Job, Outcome, Scale, at, data_or_stand_in, recipe
 from unweave.runs.config import Config
 from unweave.runs.evaluation import codes_of
 from unweave.runs.likelihood import log_likelihood
@@ -43,16 +43,6 @@ Floats = NDArray[np.float64]
 SCORE = "factor_vae_score"
 HIGGINS = "beta_vae_score"
 ERROR = "nll"
-
-
-def at(scale: Scale, *, smoke: Any, small: Any, paper: Any) -> Any:
-    """What belongs to a scale.
-
-    Example:
-        >>> at("small", smoke=1, small=2, paper=3)
-        2
-    """
-    return {"smoke": smoke, "small": small, "paper": paper}[scale]
 
 
 # What is trained ------------------------------------------------------------------------------------------------------

@@ -28,6 +28,18 @@ SCALES: tuple[Scale, ...] = ("smoke", "small", "paper")
 """It runs (seconds); what two cores show (minutes); the paper's own protocol (a cluster)."""
 
 Plan = Callable[[Scale], Mapping[str, Any]]
+
+
+def at(scale: Scale, *, smoke: Any, small: Any, paper: Any) -> Any:
+    """What belongs to a scale.
+
+    Example:
+        >>> at("small", smoke=1, small=2, paper=3)
+        2
+    """
+    return {"smoke": smoke, "small": small, "paper": paper}[scale]
+
+
 Tell = Callable[[str], None]
 
 
@@ -216,7 +228,7 @@ class Job:
 
     def pick(self, *, smoke: Any, small: Any, paper: Any) -> Any:
         """What belongs to the scale of this job."""
-        return {"smoke": smoke, "small": small, "paper": paper}[self.scale]
+        return at(self.scale, smoke=smoke, small=small, paper=paper)
 
     @property
     def variants(self) -> list[str]:
