@@ -90,6 +90,25 @@ def test_runs_are_shared_between_recipes(example: Recipe, tmp_path: Path) -> Non
     assert sum(len(members) for members in left_to_do(sweeps.values()).values()) == 4
 
 
+def test_recipes_that_share_runs_may_ask_for_different_scores(example: Recipe, tmp_path: Path) -> None:
+    def asking(name: str, metric: str) -> Recipe:
+        return Recipe(
+            name, "", "", "", lambda scale: {**tiny(scale), "seeds": 1, "metrics": [metric]}, example.conclude
+        )
+
+    recipes = [asking("test-fig2", "sap"), asking("test-fig3", "modularity")]
+    sweeps = plan(recipes, "smoke", tmp_path)
+    train(sweeps.values(), Inline())
+    assert (
+        left_to_do(plan(recipes, "smoke", tmp_path).values()) == {}
+    )  # the second has not made the first forget
+    for file in (tmp_path / "pool").glob("*/scores.json"):
+        assert {"sap", "modularity", "mig"} <= set(json.loads(file.read_text()))
+    logs = [file.read_text() for file in (tmp_path / "pool").glob("*/log.txt")]
+    assert len(logs) == 2
+    assert all(text.count(" finished: ") == 2 for text in logs)  # once trained and scored, once scored
+
+
 def test_a_readers_own_idea_is_in_every_run(example: Recipe, tmp_path: Path) -> None:
     _, result = run_it(example, tmp_path, {"prior": {"name": "student-t"}})
     configs = [p.read_text() for p in (tmp_path / "pool").glob("*/config.yaml")]
