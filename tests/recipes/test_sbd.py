@@ -184,6 +184,8 @@ class FakeJob:
     def note(self, text: str) -> None:
         self.notes.append(text)
 
+    admit = note
+
 
 def test_rate_distortion_is_compared_along_lines_of_slope_beta() -> None:
     def scores(nll: list[float], kl: list[float], mig: list[float]) -> dict[str, list[float]]:

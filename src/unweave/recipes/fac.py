@@ -168,11 +168,11 @@ def adversarial_2d(scale: Scale) -> dict[str, Any]:
 
 def batch_estimates(scale: Scale) -> dict[str, Any]:
     """Beta-VAEs whose q(z) is estimated from a batch."""
-    betas = at(scale, smoke=(1, 4), small=(1, 5, 9), paper=(1, 5, 9))
+    betas = at(scale, smoke=(1, 4), small=(1, 9), paper=(1, 5, 9))
     return {
         "base": base_2d(scale),
         "variants": {f"beta={beta}": beta_vae(beta) for beta in betas},
-        "seeds": at(scale, smoke=2, small=3, paper=10),
+        "seeds": at(scale, smoke=2, small=list(range(5, 13)), paper=10),
     }
 
 
@@ -343,10 +343,7 @@ def describe(job: Job) -> None:
 
 def looked(job: Job) -> None:
     """Say what was known of a small result while it was made."""
-    if job.scale == "small" and not job.changes:
-        job.note(
-            "Five seeds were planned; three of them had been looked at before the other two were trained."
-        )
+    job.admit("Five seeds were planned; three of them had been looked at before the other two were trained.")
 
 
 def among(job: Job, start: str) -> list[str]:
@@ -1156,6 +1153,10 @@ def batch_densities(run: Run, samples: int) -> tuple[Floats, Floats]:
 def figure_18(job: Job) -> Outcome:
     """Histograms of both densities and the estimates that follow."""
     describe(job)
+    job.admit(
+        "A pilot with seeds 0 to 2 had three negative estimates at beta = 1, of very different sizes (p = 0.23). The "
+        "eight seeds of this result are others, and their number was settled before any was trained."
+    )
     samples = job.pick(smoke=200, small=2000, paper=10_000)
     rows = [["beta", "log q(z)", "log of the product", "total correlation by the batch (nats)"]]
     shown, estimates = [], {}

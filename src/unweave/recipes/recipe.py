@@ -267,6 +267,11 @@ class Job:
         if text and text not in self.notes:
             self.notes.append(text)
 
+    def admit(self, text: str) -> None:
+        """Note what was known or changed while the small result that is kept here was made."""
+        if self.scale == "small" and not self.changes:
+            self.note(text)
+
 
 def data_or_stand_in(name: str, stand_in: str, **options: Any) -> tuple[dict[str, Any], str]:
     """The data set of the paper if its files are here, otherwise its stand-in with the sentence that says so.
