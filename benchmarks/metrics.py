@@ -172,7 +172,7 @@ def main() -> None:
         options.rounds,
         3,
     )
-    ours = seconds(lambda: metrics.dci(codes, factors, blocks=0, test=1e-4), options.rounds)
+    ours = seconds(lambda: metrics.dci(codes, factors, half_samples=0, test=1e-4), options.rounds)
     if options.trees:
         literal = seconds(lambda: literal_dci(codes, factors))
     else:

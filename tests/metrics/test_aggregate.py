@@ -104,6 +104,18 @@ def test_gaussian_total_correlation_is_minus_half_the_log_determinant() -> None:
     assert multivariate_normal(cov=np.eye(2)).dim == 2
 
 
+def test_the_interval_of_the_gaussian_total_correlation_leaves_out_code_after_code() -> None:
+    rng = np.random.default_rng(3)
+    z = rng.uniform(-1, 1, size=(60, 4)) @ rng.normal(size=(4, 4))
+    score = gaussian_total_correlation(z)
+    without = np.array([gaussian_total_correlation(np.delete(z, i, 0)).value for i in range(60)])
+    centre = score.value - 59 * (without.mean() - score.value)
+    half = 1.96 * np.sqrt(59 * np.mean((without - without.mean()) ** 2))
+    assert (score.low, score.high) == pytest.approx((centre - half, centre + half), abs=1e-9)
+    # Independent codes: without the bias taken off, ten latents never reach 0.
+    assert sum(gaussian_total_correlation(rng.normal(size=(500, 10))).low == 0 for _ in range(50)) >= 45
+
+
 def test_the_batch_estimate_fails_as_the_paper_says() -> None:
     # FAC appendix D: narrow posteriors in many dimensions: the mixture over a batch misses the samples, and the
     # estimate of a quantity that cannot be negative is far below zero.

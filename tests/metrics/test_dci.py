@@ -6,6 +6,7 @@ from unweave.errors import UnweaveError
 from unweave.metrics import dci
 from unweave.metrics import dci as dci_function
 from unweave.metrics.dci import completeness, disentanglement
+from unweave.metrics.score import interval_of_halves
 
 
 def representation(seed: int, n: int, sizes: tuple[int, ...], latents: int) -> tuple[np.ndarray, np.ndarray]:
@@ -34,8 +35,8 @@ def test_importances_by_hand() -> None:
 def test_every_backend_knows_identity_from_noise(backend: str) -> None:
     v = np.tile(np.stack(np.meshgrid(range(3), range(4), indexing="ij"), -1).reshape(-1, 2), (30, 1))
     noise = np.random.default_rng(0).normal(size=(len(v), 3))
-    good = dci(v * 1.0, v, backend=backend, blocks=0)  # type: ignore[arg-type]
-    bad = dci(noise, v, backend=backend, blocks=0)  # type: ignore[arg-type]
+    good = dci(v * 1.0, v, backend=backend, half_samples=0)  # type: ignore[arg-type]
+    bad = dci(noise, v, backend=backend, half_samples=0)  # type: ignore[arg-type]
     assert good["dci"].value > 0.9
     assert good["dci_completeness"].value > 0.9
     assert good["dci_informativeness"].value > 0.98
@@ -71,6 +72,49 @@ def test_equal_seeds_give_equal_numbers_and_the_interval_holds_the_value() -> No
         assert score.low <= score.value <= score.high  # type: ignore[operator]
 
 
+def test_many_values_of_a_factor_do_not_make_the_leaves_explode() -> None:
+    # Without a ridge on the leaves the fast backend said 0.03 to 0.5 here, and predicted as if by chance.
+    v = np.random.default_rng(0).random((1500, 2))
+    codes = np.hstack([v, np.random.default_rng(1).normal(size=(1500, 1))])
+    for seed in range(3):
+        scores = dci(codes, v, np.random.default_rng(seed), half_samples=0)
+        assert all(score.value > 0.8 for score in scores.values())
+
+
+def test_the_interval_of_halves_is_right_for_means_and_for_chance() -> None:
+    # The error of a mean over samples, and that of a number that is thrown anew for every choice of samples.
+    rng = np.random.default_rng(0)
+    covers = {"mean": 0, "chance": 0}
+    for _ in range(1000):
+        x = rng.normal(size=200)
+        halves = [float(np.mean(rng.permutation(x)[:100])) for _ in range(6)]
+        low, high = interval_of_halves(float(np.mean(x)), halves, (-9.0, 9.0))
+        covers["mean"] += low <= 0 <= high
+        low, high = interval_of_halves(float(rng.normal()), rng.normal(size=6).tolist(), (-99.0, 99.0))
+        covers["chance"] += low <= 0 <= high
+    assert all(930 <= count <= 970 for count in covers.values())
+
+
+def test_the_interval_of_informativeness_counts_codes_and_predictors() -> None:
+    """Held-out codes are right by q + a + e: a is the same for all codes of a predictor, e is thrown for each."""
+    from unweave.metrics.dci import _informative_interval
+
+    rng = np.random.default_rng(0)
+    covered = 0
+    for _ in range(1000):
+        hard = rng.normal(size=500)
+
+        def right(hard: np.ndarray = hard) -> np.ndarray:
+            shared: np.ndarray = 0.5 + 0.1 * hard + 0.005 * rng.normal() + 0.1 * rng.normal(size=500)
+            return shared
+
+        low, high = _informative_interval(
+            right(), [right() for _ in range(6)], "disentanglement_lib", "lightgbm"
+        )
+        covered += low <= 0.5 <= high  # type: ignore[operator]
+    assert 930 <= covered <= 970
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_the_fast_backend_ranks_as_the_slow_one_does() -> None:
@@ -82,7 +126,7 @@ def test_the_fast_backend_ranks_as_the_slow_one_does() -> None:
     for seed in range(30):
         codes, v = representation(seed, 1_000, (3, 4, 6, 6, 6), 10)
         for backend, found in (("lightgbm", fast), ("sklearn", slow)):
-            scores = dci(codes, v, backend=backend, blocks=0)  # type: ignore[arg-type]
+            scores = dci(codes, v, backend=backend, half_samples=0)  # type: ignore[arg-type]
             found.append([scores[name].value for name in ("dci", "dci_completeness", "dci_informativeness")])
     for i in range(3):
         assert spearmanr(np.array(fast)[:, i], np.array(slow)[:, i])[0] >= 0.95

@@ -188,7 +188,6 @@ def test_beta_vae_score_pair_by_pair(make, mode: str) -> None:  # type: ignore[n
 def test_dci_of_disentanglement_lib(make) -> None:  # type: ignore[no-untyped-def]
     codes, factors = (part[:450] for part in make())
     rng = np.random.default_rng(1)
-    rng.permutation(len(codes))  # the order of the blocks
     train, test = halves(len(codes), rng, 1 / 3)
     models = [GradientBoostingClassifier(random_state=0).fit(codes[train], v[train]) for v in factors.T]
     r = np.abs(np.stack([m.feature_importances_ for m in models], 1))
@@ -199,8 +198,8 @@ def test_dci_of_disentanglement_lib(make) -> None:  # type: ignore[no-untyped-de
     d = sum(r[i].sum() / r.sum() * (1 - h((r[i] + 1e-11) / (r[i] + 1e-11).sum())) for i in range(5))
     c = sum(r[:, k].sum() / r.sum() * (1 - h((r[:, k] + 1e-11) / (r[:, k] + 1e-11).sum())) for k in range(3))
     accuracy = np.mean([m.score(codes[test], v[test]) for m, v in zip(models, factors.T, strict=True)])
-    ours = dci(codes, factors, np.random.default_rng(1), backend="sklearn", blocks=0)
-    again = dci(codes, factors, np.random.default_rng(1), backend="sklearn", blocks=0)
+    ours = dci(codes, factors, np.random.default_rng(1), backend="sklearn", half_samples=0)
+    again = dci(codes, factors, np.random.default_rng(1), backend="sklearn", half_samples=0)
     for name, literal in (("dci", d), ("dci_completeness", c), ("dci_informativeness", accuracy)):
         assert ours[name].value == pytest.approx(literal, abs=1e-6)
         assert ours[name] == again[name]

@@ -4,9 +4,10 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
 from unweave.errors import UnweaveError, unknown
-from unweave.metrics.score import Score, interval_of_blocks, wilson
+from unweave.metrics.score import Score, interval_of_halves, wilson
 from unweave.metrics.validation import check_count, check_pair, factor_classes, halves
 
 Backend = Literal["lightgbm", "sklearn", "forest", "lasso"]
@@ -24,7 +25,7 @@ def dci(
     mode: Mode = "disentanglement_lib",
     backend: Backend = "lightgbm",
     test: float = 1 / 3,
-    blocks: int = 5,
+    half_samples: int = 6,
     seed: int = 0,
 ) -> dict[str, Score]:
     """DCI: ``dci`` (disentanglement), ``dci_completeness`` and ``dci_informativeness``, each in [0, 1].
@@ -39,15 +40,18 @@ def dci(
     So a latent of its own for each factor gives 1, also if it is folded; duplicated codes lower completeness only
     (exact copies share their weight evenly).
 
-    The intervals cover the mean of each score over samples of this number of training codes: trees that split on chance
-    have no limit within reach. Those of the first two come from the same computation on ``blocks`` disjoint blocks of
-    the samples (their spread over sqrt(blocks), with Student's t), that of informativeness from the held-out codes.
-    Equal seeds give equal numbers.
+    The intervals cover the mean of each score over samples of this number of codes. That is not the value of
+    infinitely many: trees split on chance as long as codes are few, and the scores of 10,000 lie further below their
+    limit than any interval is wide, so compare equal numbers of codes only. The intervals come from the same
+    computation on ``half_samples`` random halves of the training codes, see
+    :func:`~unweave.metrics.score.interval_of_halves`; that of informativeness adds the variance between predictors
+    trained on halves to that of the held-out codes. Equal seeds give equal numbers.
 
     Backends:
 
-    * ``lightgbm``: 30 boosted trees of depth 3 a class, learning rate 0.3, on histograms of 63 bins, weighed by the
-      gain of their splits (``pip install 'unweave[trees]'``); ranks representations as ``sklearn`` does, in seconds;
+    * ``lightgbm``: 30 boosted trees of depth 3 a class, learning rate 0.3, a ridge of 1 on their leaves, histograms of
+      63 bins, weighed by the gain of their splits (``pip install 'unweave[trees]'``); ranks representations as
+      ``sklearn`` does, in seconds;
     * ``sklearn``: ``GradientBoostingClassifier`` as in the reference library: 100 trees of depth 3 a class;
       minutes for factors with many values;
     * ``forest``: a random forest of 50 trees;
@@ -64,7 +68,8 @@ def dci(
         mode: whose definition.
         backend: what predicts.
         test: share of the samples held out.
-        blocks: of the intervals; 0 for none.
+        half_samples: random halves of the training codes for the intervals, each with predictors of its own; 0 for
+            no intervals of the first two, and one of informativeness that takes the predictors as given.
         seed: of the predictors.
 
     References:
@@ -72,7 +77,7 @@ def dci(
 
     Example:
         >>> v = np.stack(np.meshgrid(range(6), range(6)), -1).reshape(-1, 2).repeat(20, axis=0)
-        >>> scores = dci(v * 1.0, v, blocks=0)
+        >>> scores = dci(v * 1.0, v, half_samples=0)
         >>> {name: round(score.value, 2) for name, score in scores.items()}
         {'dci': 1.0, 'dci_completeness': 1.0, 'dci_informativeness': 1.0}
 
@@ -83,38 +88,40 @@ def dci(
         raise unknown("backend of dci", backend, BACKENDS)
     if mode == "ubisoft" and backend not in ("forest", "lasso"):
         backend = "forest"
-    blocks, seed = check_count("blocks", blocks, 0), check_count("seed", seed, 0)
+    half_samples, seed = check_count("half_samples", half_samples, 0), check_count("seed", seed, 0)
     z, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(seed) if rng is None else rng
     if mode == "dcf":
         spans = np.ptp(z, axis=0)
         z = (z - z.min(axis=0)) / np.where(spans > 0, spans, 1.0)
     targets = _targets(table, mode, backend)
-    order = rng.permutation(len(z))
     train, held_out = halves(len(z), rng, test)
     if mode == "ubisoft":
         train = held_out = np.arange(len(z))
     importance, right = _weigh(z[train], targets[train], z[held_out], targets[held_out], backend, mode, seed)
     values = disentanglement(importance), completeness(importance, weighted=mode != "ubisoft")
     intervals: list[tuple[float | None, float | None]] = [(None, None), (None, None)]
-    if blocks > 1 and len(z) >= 40 * blocks:
-        parts = [
-            _weigh(z[part], targets[part], z[:0], targets[:0], backend, mode, seed)[0]
-            for part in np.array_split(train if mode != "ubisoft" else order, blocks)
-        ]
-        of_parts = [(disentanglement(r), completeness(r, weighted=mode != "ubisoft")) for r in parts]
-        intervals = [interval_of_blocks(values[i], [part[i] for part in of_parts]) for i in (0, 1)]
+    of_halves: list[Floats] = []
+    if half_samples > 1 and len(train) >= 40:
+        found = []
+        tested = held_out[:0] if mode == "ubisoft" or backend == "lasso" else held_out
+        for _ in range(half_samples):
+            half = rng.permutation(train)[: len(train) // 2]
+            r, guessed = _weigh(z[half], targets[half], z[tested], targets[tested], backend, mode, seed)
+            found.append((disentanglement(r), completeness(r, weighted=mode != "ubisoft")))
+            of_halves.append(guessed.mean(axis=1))
+        intervals = [interval_of_halves(values[i], [each[i] for each in found]) for i in (0, 1)]
     constants = {
         "mode": mode,
         "backend": backend,
         "training_samples": len(train),
         "test_samples": len(held_out),
-        "blocks": blocks,
+        "half_samples": half_samples,
         "seed": seed,
     }
     reference = "Eastwood & Williams 2018"
     informative = float(np.mean(right))
-    low, high = _informative_interval(right, informative, mode, backend)
+    low, high = _informative_interval(right.mean(axis=1), of_halves, mode, backend)
     return {
         "dci": Score(
             "dci",
@@ -231,14 +238,28 @@ def _shared(importance: Floats, codes: Floats) -> Floats:
 
 
 def _informative_interval(
-    right: Floats, value: float, mode: str, backend: str
+    right: Floats, of_halves: list[Floats], mode: str, backend: str
 ) -> tuple[float | None, float | None]:
+    """The interval of the mean of ``right`` (n,), given how right predictors of halves of the training codes are.
+
+    Its variance is that between held-out codes over n, plus that between predictors: the variance of the halves' means,
+    less what the held-out codes on which they differ add to it by chance. Satterthwaite's degrees of freedom.
+    """
     if mode == "ubisoft" or backend == "lasso":
         return None, None
-    n = len(right)
-    half = 1.96 * float(np.std(right.mean(axis=1))) / float(np.sqrt(n))
-    if half == 0:
+    n, value = len(right), float(np.mean(right))
+    own = float(np.var(right)) / n
+    if own == 0:
         return wilson(round(value * n), n)
+    quantile, of_predictors = 1.96, 0.0
+    if of_halves and n > 1:
+        x = np.stack(of_halves)
+        means = x.mean(axis=1)
+        by_chance = float(np.mean(np.var(x - means[:, None], axis=0, ddof=1))) / (n - 1)
+        of_predictors = max(0.0, float(np.var(means, ddof=1)) - by_chance)
+        if of_predictors > 0:
+            quantile = float(stdtrit((len(x) - 1) * (1 + own / of_predictors) ** 2, 0.975))
+    half = quantile * float(np.sqrt(own + of_predictors))
     return max(0.0, value - half), min(1.0, value + half)
 
 
@@ -280,6 +301,9 @@ def _boost(train: Floats, target: NDArray[Any], present: NDArray[Any], seed: int
         "max_bin": 63,
         "min_data_in_leaf": 1,
         "min_sum_hessian_in_leaf": 1e-9,
+        # Leaves of codes that are as good as certain have no curvature: without a ridge their values explode, and with
+        # twenty values of a factor and more so does all that is learned from then on.
+        "lambda_l2": 1.0,
         "num_threads": 1,
         "deterministic": True,
         "force_row_wise": True,
