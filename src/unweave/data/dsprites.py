@@ -119,11 +119,11 @@ class DSprites(Stored):
             self._packed = _packed_set(cache_folder() / "dsprites-1.bits")
         return self._packed
 
-    def strips(self, rows: NDArray[np.int64], *, whole: bool) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
-        """The lines of images that show something, with three equal channels: (m,) and (m, 192), bytes 0 or 255.
+    def strips(self, rows: NDArray[np.int64], *, whole: bool) -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:
+        """The lines of images that show something, with three equal channels: (64 n,) and (m, 192), bytes 0 or 255.
 
-        Three lines of four are black, which is why only the others are unpacked. The first array says where they
-        belong: line l of the i-th of the images is 64 i + l.
+        Three lines of four are black, which is why only the others are unpacked. The first array says which these are:
+        line l of the i-th of the images is 64 i + l.
 
         Args:
             rows: which images.
@@ -131,11 +131,9 @@ class DSprites(Stored):
         """
         packed = self.packed() if whole else self._packed
         bits = _draw(_SPACE.factors(rows)) if packed is None else packed.take(rows, axis=0)
-        lines = bits.reshape(-1, _SIZE // 8)
-        places = np.flatnonzero(lines.view(np.uint64) != 0)
-        return places, _triple().take(lines.take(places, axis=0).view(np.uint16), axis=0).reshape(
-            -1, 3 * _SIZE
-        )
+        lines = bits.view(np.uint64).ravel()
+        shown = lines != 0
+        return shown, _triple().take(lines[shown].view(np.uint16), axis=0).reshape(-1, 3 * _SIZE)
 
     def channels(self) -> Channels:
         """The constants of REC table A2."""

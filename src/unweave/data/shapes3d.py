@@ -27,10 +27,10 @@ _SPACE = FactorSpace(_NAMES, (10, 10, 10, 8, 4, 15))
 _COUNT = 480_000
 _GEOMETRIES = 8 * 4 * 15
 _SAMPLES = 3
-# An image is 32 bands of two lines. Bands in which floor, walls and object can be:
-_BANDS, _BAND = SIZE // 2, 6 * SIZE
-_REACH = (slice(19, 32), slice(0, 21), slice(3, 30))
-_UPPER, _MIDDLE, _LOWER = np.arange(0, 19), np.arange(19, 21), np.arange(21, 32)
+# An image is 16 bands of four lines. Bands in which floor, walls and object can be:
+_BANDS, _BAND = SIZE // 4, 12 * SIZE
+_REACH = (slice(9, 16), slice(0, 11), slice(1, 15))
+_UPPER, _MIDDLE, _LOWER = np.arange(0, 9), np.arange(9, 11), np.arange(11, 16)
 # The label values of the original file, by which its classes are recognised.
 _LABELS = (
     *(np.arange(10) / 10,) * 3,
@@ -47,8 +47,8 @@ class Shapes3D(Stored):
     (0.75 .. 1.25), shape (cube, cylinder, sphere, capsule), orientation (-30 .. 30 degrees, fastest).
 
     ``rendered`` casts rays into the room that was measured from the originals. Only 480 geometries exist, and every
-    surface takes 10 colours, so that two lines of an image are one of 700,000: an image is looked up in 32 of them (274
-    MB in the cache folder, made once in some seconds). Mean absolute error to 50 original images: 0.014 in the median,
+    surface takes 10 colours, so that four lines of an image are one of 390,000: an image is looked up in 16 of them
+    (301 MB in the cache folder, made once in some seconds). Mean absolute error to 50 original images: 0.014 in the median,
     0.023 at worst; distances along factors within 8 % of REC table A1, channel means within 0.02 of table A2. The
     faint texture of the original's floor and walls is left out.
 
@@ -157,7 +157,7 @@ def _pictures(folder: Path) -> _Tables:
     """Where the upper, middle and lower bands of images are, all bands, and what the object adds to the middle ones."""
     middle = 10 * _GEOMETRIES
     plan, bands = cached_bands(
-        folder / "shapes3d-2",
+        folder / "shapes3d-3",
         (100 * _GEOMETRIES, _BANDS),
         _BAND,
         lambda: _arrange(*_render()),
@@ -171,7 +171,7 @@ def _arrange(*tables: NDArray[np.uint8]) -> Bands:
     """A plan and all different bands that images consist of, from what each surface adds to them.
 
     A band shows the wall or the floor, and maybe the object; the two in the middle show the floor and the wall (the
-    object, with which they would be ten times as many, is to be added, and comes after all bands). The plan (48000, 32)
+    object, with which they would be ten times as many, is to be added, and comes after all bands). The plan (48000, 16)
     has the row of each band for every geometry and hues of two surfaces, the object's last.
     """
     thing = tables[OBJECT]
@@ -207,11 +207,11 @@ def _arrange(*tables: NDArray[np.uint8]) -> Bands:
 
 
 def _render() -> list[NDArray[np.uint8]]:
-    """What each surface adds to the bands in its reach, for every geometry and hue, (480, 10, bands, 384).
+    """What each surface adds to the bands in its reach, for every geometry and hue, (480, 10, bands, 768).
 
     A pixel's rays may meet several surfaces; the parts are then rounded down, so that their sum stays below 256.
     """
-    logger.info("3D Shapes: casting rays into 480 rooms, once (274 MB, some seconds)")
+    logger.info("3D Shapes: casting rays into 480 rooms, once (301 MB, some seconds)")
     turn = (6 * np.arange(10)[:, None] / 10 + np.array([0.0, 4.0, 2.0])) % 6
     colours = np.clip(np.abs(turn - 3) - 1, 0, 1)
     levels, level = np.unique(colours.round(6), return_inverse=True)

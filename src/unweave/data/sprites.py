@@ -64,8 +64,7 @@ class ColoredSprites(Dataset):
 
     def _paint(self, points: Array, whole: bool) -> NDArray[np.uint8]:
         rows = self._sprites.factor_space().index(points[:, :5])
-        places, strips = self._sprites.strips(rows, whole=whole)
-        return _painted(len(rows), places, strips, _rgb(*points[:, 5:].T))
+        return _painted(*self._sprites.strips(rows, whole=whole), _rgb(*points[:, 5:].T))
 
 
 Ground = Literal["color", "noise", "texture"]
@@ -137,17 +136,17 @@ class BusySprites(Stored):
     def _seeded(
         self, rows: NDArray[np.int64], seeds: NDArray[np.int64], whole: bool = True
     ) -> NDArray[np.uint8]:
-        places, strips = self._sprites.strips(rows, whole=whole)
+        shown, strips = self._sprites.strips(rows, whole=whole)
         drawn = uniforms(seeds, 5)
         if self.ground == "color":
-            return _painted(len(rows), places, strips, 128 + (drawn[:, :3] * 128).astype(np.uint8))
+            return _painted(shown, strips, 128 + (drawn[:, :3] * 128).astype(np.uint8))
+        lines = _noise(drawn) if self.ground == "noise" else self._texture(drawn)
+        behind = _whole(lines)[shown].view(np.uint8).reshape(strips.shape)
         if self.ground == "noise":
-            lines = _noise(drawn)
-            strips |= lines.take(places, axis=0)
+            strips |= behind
         else:
-            lines = self._texture(drawn)
-            strips ^= lines.take(places, axis=0)  # 255 - x is x ^ 255
-        lines[places] = strips
+            strips ^= behind  # 255 - x is x ^ 255
+        _whole(lines)[shown] = _whole(strips)
         return _as_images(lines)
 
     def _texture(self, drawn: NDArray[np.float64]) -> NDArray[np.uint8]:
@@ -243,13 +242,18 @@ def _lines(colour: NDArray[np.uint8], many: int = 1) -> NDArray[np.uint8]:
 
 
 def _painted(
-    n: int, places: NDArray[np.int64], strips: NDArray[np.uint8], colour: NDArray[np.uint8]
+    shown: NDArray[np.bool_], strips: NDArray[np.uint8], colour: NDArray[np.uint8]
 ) -> NDArray[np.uint8]:
-    """Images (n, 3, 64, 64), black but for white `strips` (m, 192) at lines `places` (m,), in colours (n, 3)."""
-    lines = np.zeros((n * _SIZE, 3 * _SIZE), np.uint8)
-    strips &= _lines(colour).take(places // _SIZE, axis=0)
-    lines[places] = strips
+    """Images (n, 3, 64, 64), black but for white `strips` (m, 192) at the lines `shown` (64 n,), in colours (n, 3)."""
+    lines = np.zeros((len(shown), 3 * _SIZE), np.uint8)
+    strips &= _lines(colour).repeat(np.count_nonzero(shown.reshape(-1, _SIZE), axis=1), axis=0)
+    _whole(lines)[shown] = _whole(strips)
     return _as_images(lines)
+
+
+def _whole(lines: NDArray[np.uint8]) -> NDArray[np.void]:
+    """Lines (m, 192) as (m,) items of 192 bytes, a view: items are chosen by a mask in a third of the time."""
+    return lines.view(f"V{3 * _SIZE}")[:, 0]
 
 
 def _as_images(lines: NDArray[np.uint8]) -> NDArray[np.uint8]:
