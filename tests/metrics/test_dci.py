@@ -6,7 +6,7 @@ from unweave.errors import UnweaveError
 from unweave.metrics import dci
 from unweave.metrics import dci as dci_function
 from unweave.metrics.dci import completeness, disentanglement
-from unweave.metrics.score import interval_of_halves
+from unweave.metrics.score import interval_of_halves, interval_of_held_out
 
 
 def representation(seed: int, n: int, sizes: tuple[int, ...], latents: int) -> tuple[np.ndarray, np.ndarray]:
@@ -95,23 +95,15 @@ def test_the_interval_of_halves_is_right_for_means_and_for_chance() -> None:
     assert all(930 <= count <= 970 for count in covers.values())
 
 
-def test_the_interval_of_informativeness_counts_codes_and_predictors() -> None:
-    """Held-out codes are right by q + a + e: a is the same for all codes of a predictor, e is thrown for each."""
-    from unweave.metrics.dci import _informative_interval
-
+def test_the_interval_of_held_out_codes_counts_codes_and_predictors() -> None:
+    """Predictors are right by 0.5 + a + b + e: a for each code, b for each predictor, e for each of both."""
     rng = np.random.default_rng(0)
     covered = 0
     for _ in range(1000):
-        hard = rng.normal(size=500)
-
-        def right(hard: np.ndarray = hard) -> np.ndarray:
-            shared: np.ndarray = 0.5 + 0.1 * hard + 0.005 * rng.normal() + 0.1 * rng.normal(size=500)
-            return shared
-
-        low, high = _informative_interval(
-            right(), [right() for _ in range(6)], "disentanglement_lib", "lightgbm"
-        )
-        covered += low <= 0.5 <= high  # type: ignore[operator]
+        a = 0.5 + 0.1 * rng.normal(size=500)
+        x = a + 0.005 * rng.normal(size=(7, 1)) + 0.1 * rng.normal(size=(7, 500))
+        low, high = interval_of_held_out(x[0], list(x[1:]))
+        covered += low <= 0.5 <= high
     assert 930 <= covered <= 970
 
 

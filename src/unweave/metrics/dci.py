@@ -4,10 +4,9 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from unweave.errors import UnweaveError, unknown
-from unweave.metrics.score import Score, interval_of_halves, wilson
+from unweave.metrics.score import Score, interval_of_halves, interval_of_held_out
 from unweave.metrics.validation import check_count, check_pair, factor_classes, halves
 
 Backend = Literal["lightgbm", "sklearn", "forest", "lasso"]
@@ -45,7 +44,8 @@ def dci(
     limit than any interval is wide, so compare equal numbers of codes only. The intervals come from the same
     computation on ``half_samples`` random halves of the training codes, see
     :func:`~unweave.metrics.score.interval_of_halves`; that of informativeness adds the variance between predictors
-    trained on halves to that of the held-out codes. Equal seeds give equal numbers.
+    trained on halves to that of the held-out codes, see :func:`~unweave.metrics.score.interval_of_held_out`. Equal
+    seeds give equal numbers.
 
     Backends:
 
@@ -121,7 +121,9 @@ def dci(
     }
     reference = "Eastwood & Williams 2018"
     informative = float(np.mean(right))
-    low, high = _informative_interval(right.mean(axis=1), of_halves, mode, backend)
+    low, high = None, None
+    if mode != "ubisoft" and backend != "lasso":
+        low, high = interval_of_held_out(right.mean(axis=1), of_halves)
     return {
         "dci": Score(
             "dci",
@@ -235,32 +237,6 @@ def _shared(importance: Floats, codes: Floats) -> Floats:
     np.fill_diagonal(alike, True)
     result: Floats = (alike / alike.sum(axis=1, keepdims=True)) @ importance
     return result
-
-
-def _informative_interval(
-    right: Floats, of_halves: list[Floats], mode: str, backend: str
-) -> tuple[float | None, float | None]:
-    """The interval of the mean of ``right`` (n,), given how right predictors of halves of the training codes are.
-
-    Its variance is that between held-out codes over n, plus that between predictors: the variance of the halves' means,
-    less what the held-out codes on which they differ add to it by chance. Satterthwaite's degrees of freedom.
-    """
-    if mode == "ubisoft" or backend == "lasso":
-        return None, None
-    n, value = len(right), float(np.mean(right))
-    own = float(np.var(right)) / n
-    if own == 0:
-        return wilson(round(value * n), n)
-    quantile, of_predictors = 1.96, 0.0
-    if of_halves and n > 1:
-        x = np.stack(of_halves)
-        means = x.mean(axis=1)
-        by_chance = float(np.mean(np.var(x - means[:, None], axis=0, ddof=1))) / (n - 1)
-        of_predictors = max(0.0, float(np.var(means, ddof=1)) - by_chance)
-        if of_predictors > 0:
-            quantile = float(stdtrit((len(x) - 1) * (1 + own / of_predictors) ** 2, 0.975))
-    half = quantile * float(np.sqrt(own + of_predictors))
-    return max(0.0, value - half), min(1.0, value + half)
 
 
 def _fit(train: Floats, target: NDArray[Any], backend: str, mode: str, seed: int) -> tuple[Floats, Any]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from unweave.errors import UnweaveError
 
@@ -157,9 +158,7 @@ def interval_of_halves(
         [0.285, 0.715]
 
     """
-    from scipy.stats import t
-
-    half = float(t.ppf(0.975, len(halves) - 1)) * float(np.std(halves, ddof=1))
+    half = float(stdtrit(len(halves) - 1, 0.975)) * float(np.std(halves, ddof=1))
     return max(range[0], value - half), min(range[1], value + half)
 
 
@@ -181,3 +180,41 @@ def interval_of_terms(
         half = 1.96**2 / (n + 1.96**2) * (range[1] - range[0])
     low, high = np.clip([value - half, value + half], *range).tolist()
     return low, high
+
+
+def interval_of_held_out(
+    terms: np.ndarray[Any, np.dtype[np.float64]],
+    of_halves: Sequence[np.ndarray[Any, np.dtype[np.float64]]],
+    range: tuple[float, float] = (0.0, 1.0),
+) -> tuple[float, float]:
+    """The 95 % interval of the mean of ``terms`` (n,), one for each held-out code, of predictors that were trained.
+
+    Other training codes would have made other predictors: ``of_halves`` holds the terms (n,) of predictors trained on
+    random halves of the training codes. The variance is that of the terms over n, plus that between predictors, which
+    is the variance of the halves' means, see :func:`interval_of_halves`, less what the codes on which they differ add
+    to it by chance. Student's t has Satterthwaite's degrees of freedom. Without halves the predictors count as given.
+
+    References:
+        Satterthwaite 1946, "An approximate distribution of estimates of variance components".
+
+    Example:
+        >>> terms = np.array([0.0, 1.0] * 50)
+        >>> [round(end, 2) for end in interval_of_held_out(terms, [terms, terms, terms])]
+        [0.4, 0.6]
+        >>> [round(end, 2) for end in interval_of_held_out(terms, [terms - 0.1, terms, terms + 0.1])]
+        [0.15, 0.85]
+
+    """
+    n, value = len(terms), float(np.mean(terms))
+    own = float(np.var(terms)) / n
+    if own == 0 or n < 2 or len(of_halves) < 2:
+        return interval_of_terms(value, terms, range)
+    x = np.stack(of_halves)
+    means = x.mean(axis=1)
+    by_chance = float(np.mean(np.var(x - means[:, None], axis=0, ddof=1))) / (n - 1)
+    of_predictors = max(0.0, float(np.var(means, ddof=1)) - by_chance)
+    quantile = 1.96
+    if of_predictors > 0:
+        quantile = float(stdtrit((len(x) - 1) * (1 + own / of_predictors) ** 2, 0.975))
+    half = quantile * float(np.sqrt(own + of_predictors))
+    return max(range[0], value - half), min(range[1], value + half)
