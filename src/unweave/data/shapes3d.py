@@ -48,9 +48,9 @@ class Shapes3D(Stored):
 
     ``rendered`` casts rays into the room that was measured from the originals. Only 480 geometries exist, and every
     surface takes 10 colours, so that four lines of an image are one of 390,000: an image is looked up in 16 of them
-    (301 MB in the cache folder, made once in some seconds). Mean absolute error to 50 original images: 0.014 in the median,
-    0.023 at worst; distances along factors within 8 % of REC table A1, channel means within 0.02 of table A2. The
-    faint texture of the original's floor and walls is left out.
+    (301 MB in the cache folder, made once in some seconds). Mean absolute error to 50 original images: 0.014 in the
+    median, 0.023 at worst; distances along factors within 8 % of REC table A1, channel means within 0.02 of table A2.
+    The faint texture of the original's floor and walls is left out.
 
     ``file`` reads the original 3dshapes.h5.
 
