@@ -79,6 +79,22 @@ def test_a_sweep_does_its_runs_once_and_never_again(undisturbed: tuple[Path, Swe
     assert estimate(sweep, 2).seconds == 0
 
 
+def test_time_is_steps_and_scoring_of_each_run_shared_among_workers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+
+    def pace(kind: str) -> tuple[float, float]:
+        asked.append(json.loads(kind)["objective"]["beta"])
+        return (0.5, 7.0) if asked[-1] == 1 else (0.25, 3.0)
+
+    monkeypatch.setattr("unweave.runs.sweep._pace", pace)
+    sweep = Sweep.create(load(str(study_file(tmp_path, steps=40, seeds=3))), tmp_path / "out")
+    assert estimate(sweep, 1).seconds == pytest.approx(3 * (40 * 0.5 + 7.0) + 3 * (40 * 0.25 + 3.0))
+    assert estimate(sweep, 4).seconds == pytest.approx((81.0 + 39.0) / 4)
+    assert asked == [1, 4] * 2, "each kind of run is timed once, whatever its seeds"
+
+
 def test_a_run_alone_gives_the_scores_of_the_sweep(undisturbed: tuple[Path, Sweep], tmp_path: Path) -> None:
     _, sweep = undisturbed
     member = sweep.members[-1]
