@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics.score import Score, interval_of_mean
+from unweave.metrics.statistics import rank_correlation
 from unweave.metrics.validation import check_count
 
 Floats = NDArray[np.float64]
@@ -133,14 +134,10 @@ class Distances:
 
     def correlations(self) -> dict[str, float]:
         """Spearman's rank correlation of perceived with true distances; 0 where one of them is constant."""
-        from scipy.stats import rankdata
-
-        found = {}
-        for name, values in self.values.items():
-            a, b = (rankdata(np.round(x, 12)) for x in (values, self.true[name]))
-            moves = a.std() > 0 and b.std() > 0
-            found[name] = float(np.corrcoef(a, b)[0, 1]) if moves else 0.0
-        return found
+        return {
+            name: rank_correlation(np.round(values, 12), np.round(self.true[name], 12))
+            for name, values in self.values.items()
+        }
 
     def table(self) -> list[list[str]]:
         """The rows of REC table A1: factor, mean, deviation and rank correlation, the largest mean first."""

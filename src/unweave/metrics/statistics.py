@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -168,6 +169,37 @@ def holm(p: Sequence[float]) -> list[float]:
         running = max(running, min(1.0, (len(p) - place) * p[index]))
         adjusted[index] = running
     return adjusted
+
+
+def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:
+    """Spearman's rank correlation of (n,) values; 0 if one of them is constant.
+
+    Example:
+        >>> rank_correlation([1, 2, 3], [1, 4, 9]), rank_correlation([1, 2, 3], [5, 5, 5])
+        (1.0, 0.0)
+
+    """
+    return round(float(standard_ranks(np.asarray(x)) @ standard_ranks(np.asarray(y))), 12)
+
+
+def standard_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Ranks along the first axis, of mean 0 and length 1, so that their products are Spearman's correlations.
+
+    Equal values share the mean of their ranks; where all are equal, ranks are 0.
+
+    Example:
+        >>> standard_ranks(np.array([[3.0, 1.0], [9.0, 1.0]])).round(3).tolist()
+        [[-0.707, 0.0], [0.707, 0.0]]
+
+    """
+    from scipy.stats import rankdata
+
+    if values.size == 0:
+        return np.zeros(values.shape)
+    ranks = rankdata(values, axis=0)
+    ranks -= ranks.mean(axis=0)
+    length = np.linalg.norm(ranks, axis=0)
+    return np.asarray(ranks / np.where(length > 0, length, 1.0))
 
 
 def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:

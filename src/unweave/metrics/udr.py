@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.metrics.score import Score
+from unweave.metrics.statistics import standard_ranks
 from unweave.metrics.validation import check_codes
 
 INFORMATIVE = 0.01
@@ -47,7 +48,7 @@ def udr(codes: Sequence[ArrayLike], kl: Sequence[ArrayLike]) -> Score:
         raise UnweaveError("kl must hold one value for each latent of each model")
     if len({len(table) for table in tables}) > 1:
         raise UnweaveError("codes of all models must be of the same images")
-    ranked = [_standard_ranks(t[:, np.asarray(k) > INFORMATIVE]) for t, k in zip(tables, kl, strict=True)]
+    ranked = [standard_ranks(t[:, np.asarray(k) > INFORMATIVE]) for t, k in zip(tables, kl, strict=True)]
     values = np.full((len(ranked), len(ranked)), np.nan)
     for i, one in enumerate(ranked):
         for j, two in enumerate(ranked):
@@ -64,16 +65,3 @@ def _pair(table: NDArray[np.float64]) -> float:
     down = table.max(axis=0) ** 2 / np.maximum(table.sum(axis=0), 1e-12)
     across = table.max(axis=1) ** 2 / np.maximum(table.sum(axis=1), 1e-12)
     return float((down.sum() + across.sum()) / sum(table.shape))
-
-
-def _standard_ranks(table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns as ranks of mean 0 and length 1, so that a product of columns is Spearman's correlation."""
-    from scipy.stats import rankdata
-
-    if table.shape[1] == 0:
-        return table
-    ranks = rankdata(table, axis=0)
-    ranks -= ranks.mean(axis=0)
-    length = np.linalg.norm(ranks, axis=0)
-    standard: NDArray[np.float64] = ranks / np.where(length > 0, length, 1.0)
-    return standard

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.metrics.score import wilson
-from unweave.metrics.statistics import difference, mean_interval
+from unweave.metrics.statistics import difference, mean_interval, standard_ranks
 
 Verdict = Literal["agrees", "same direction", "does not show at this scale"]
 VERDICTS: tuple[Verdict, ...] = ("agrees", "same direction", "does not show at this scale")
@@ -183,12 +183,10 @@ def correlated(
         >>> round(found.value, 3), found.verdict
         (0.943, 'same direction')
     """
-    from scipy.stats import rankdata
-
     one, two = _values(what, x), _values(what, y)
     if len(one) != len(two):
         raise UnweaveError(f"{what}: pairs are needed, got {len(one)} and {len(two)} values")
-    a, b = (_standard(rankdata(values)) for values in (one, two))
+    a, b = standard_ranks(one), standard_ranks(two)
     value = float(a @ b)
     rng = np.random.default_rng(0)
     shuffled = rng.permuted(np.tile(b, (_PERMUTATIONS, 1)), axis=1) @ a
@@ -237,10 +235,3 @@ def _values(what: str, values: ArrayLike) -> NDArray[np.float64]:
     if len(sample) < 2:
         raise UnweaveError(f"{what}: two values or more are needed for a test, got {len(sample)}")
     return sample
-
-
-def _standard(values: NDArray[Any]) -> NDArray[np.float64]:
-    """Centred, of length one; all zero if constant."""
-    centred: NDArray[np.float64] = np.asarray(values, float) - np.mean(values)
-    length = float(np.linalg.norm(centred))
-    return centred / (length or 1.0)

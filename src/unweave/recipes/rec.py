@@ -11,6 +11,7 @@ from unweave.choices import Choice, build, choose
 from unweave.data import DATASETS, Dataset, XYSquares
 from unweave.metrics import Distances, Matrices, distance_matrices, overlap, perceived_distances
 from unweave.metrics.distances import Loss, mse
+from unweave.metrics.statistics import rank_correlation
 from unweave.plots.distances import cumulative_distances, matrices, matrix_panels
 from unweave.plots.halves import half_violins, score_lines
 from unweave.plots.images import contact_sheet
@@ -217,20 +218,6 @@ def figure_2(job: Job) -> Outcome:
     ]  # fmt: skip
     claim = "3D Shapes, scale: rank correlation of the distance from the smallest object with size, mean of traversals"
     return Outcome(rows, [exceeds(claim, orders, 0.0)], {"traversals": _sheets(sheets, found)})
-
-
-def rank_correlation(x: Any, y: Any) -> float:
-    """Spearman's rank correlation; 0 if one of them is constant.
-
-    Example:
-        >>> rank_correlation([1, 2, 3], [1, 4, 9])
-        1.0
-    """
-    from scipy.stats import rankdata
-
-    a, b = (rankdata(values) - (len(values) + 1) / 2 for values in (x, y))
-    length = float(np.linalg.norm(a) * np.linalg.norm(b))
-    return round(float(a @ b) / length, 12) if length > 0 else 0.0
 
 
 def _sheets(sheets: Mapping[str, NDArray[Any]], found: Mapping[str, Dataset]) -> Figure:

@@ -455,7 +455,7 @@ def figure_2(job: Job) -> Outcome:
     )
 
 
-def beta_sweep(scale: Scale) -> dict[str, Any]:
+def beta_sweep(scale: Scale) -> Mapping[str, Any]:
     """Both decoders at every beta of SBD figure 3."""
     betas = {"smoke": (1.0, 5.4), "small": SMALL_BETAS, "paper": BETAS}[scale]
     variants = {
