@@ -3,12 +3,12 @@
     python benchmarks/data.py [--floats] [NAME ...]   batches of 256
     python benchmarks/data.py --memory                200,000 images 64 x 64 x 3 (2.46 GB) within 1 GB of memory
 
-Random rows: 256 at once, against a DataLoader with two worker processes that ask for one at a time (and a third that
-takes the batches). One thread draws the batches, or two of which one takes them and draws when none is waiting; which
-is faster depends on how much of a batch Python's lock is held. Both ways hand out bytes, or, with --floats, float32 in
-[0, 1] as a network takes it. Rounds alternate between all three, medians are compared: on a shared machine only the
-ratio means anything, and not much. Sets that come from files are all gathered from one array, so that random content
-stands for them.
+Random images and their factors: 256 at once, against a DataLoader with two worker processes that ask for one at a time
+(and a third that takes the batches). One thread draws the batches, or two, of which one takes them and draws when none
+is waiting; which is faster depends on how much of a batch Python's lock is held. Both ways hand out bytes, or, with
+--floats, float32 in [0, 1] as a network takes it. Rounds alternate between all three, medians are compared: on a shared
+machine only the ratio means anything, and not much. Sets that come from files are all gathered from one array, so that
+random content stands for them.
 """
 
 import argparse
@@ -40,28 +40,34 @@ ROUNDS = 5
 WORKERS = 2
 WAITING = 2  # batches of a worker, as a DataLoader has it
 
+Pair = tuple[torch.Tensor, torch.Tensor]
+
 machine.prepare(1)  # the settings that training has
 
 
 class ItemWise(torch.utils.data.Dataset):  # type: ignore[type-arg]
-    """The usual way: one image at a time; as bytes, or as the contiguous floats that a network takes."""
+    """The usual way: one image at a time, as bytes or as the contiguous floats of a network, and its factors."""
 
     def __init__(self, dataset: Dataset, floats: bool) -> None:
         self.dataset = dataset
         self.floats = floats
+        self.factors = torch.from_numpy(dataset.factors_at(np.arange(dataset.count or 0)))
 
     def __len__(self) -> int:
         return self.dataset.count or 0
 
-    def __getitem__(self, i: int) -> torch.Tensor:
+    def __getitem__(self, i: int) -> tuple[torch.Tensor, torch.Tensor]:
         image = torch.from_numpy(self.dataset.at([i])[0])
-        return image.contiguous().float().div(255) if self.floats else image
+        return image.contiguous().float().div(255) if self.floats else image, self.factors[i]
 
 
 def random_arrays(folder: Path, channels: int) -> Dataset:
     rng = np.random.default_rng(0)
     path = folder / f"random{channels}.npz"
-    np.savez(path, images=rng.integers(256, size=(20_000, 64, 64, channels), dtype=np.uint8))
+    images = rng.integers(256, size=(20_000, 64, 64, channels), dtype=np.uint8)
+    np.savez(
+        path, images=images, factors=np.stack(np.unravel_index(np.arange(20_000), (10, 10, 10, 20)), axis=1)
+    )
     return data.Arrays(path)
 
 
@@ -83,18 +89,19 @@ def sets(folder: Path) -> dict[str, Dataset]:
 def batches_per_second(dataset: Dataset, floats: bool, threads: int, seconds: float = 0.4) -> float:
     """Of `threads` that draw batches, each with a generator of its own; the calling one is among them."""
     time.sleep(0.5)  # until the workers have filled their queue and rest
-    waiting: SimpleQueue[torch.Tensor] = SimpleQueue()
+    waiting: SimpleQueue[Pair] = SimpleQueue()
     room: SimpleQueue[bool] = SimpleQueue()
 
-    def draw(rng: np.random.Generator) -> torch.Tensor:
-        images = dataset.at(rng.integers(dataset.count or 0, size=BATCH))
-        return as_tensor(images) if floats else torch.from_numpy(images)
+    def draw(rng: np.random.Generator) -> Pair:
+        batch = dataset.sample(BATCH, rng)
+        images = as_tensor(batch.images) if floats else torch.from_numpy(batch.images)
+        return images, torch.from_numpy(batch.factors)
 
     def help_out(rng: np.random.Generator) -> None:
         while room.get():
             waiting.put(draw(rng))
 
-    def take() -> torch.Tensor:
+    def take() -> Pair:
         try:
             batch = waiting.get_nowait()
         except Empty:
@@ -142,7 +149,7 @@ def throughput(names: list[str], floats: bool) -> None:
             if names and not any(wanted.lower() in name.lower() for wanted in names):
                 continue
             dataset.sample(BATCH, np.random.default_rng(0))  # made, cached, mapped
-            loader: DataLoader[torch.Tensor] = DataLoader(
+            loader: DataLoader[Pair] = DataLoader(
                 ItemWise(dataset, floats),
                 batch_size=BATCH,
                 shuffle=True,

@@ -33,7 +33,7 @@ class Rows:
 
     def factors(self, rows: Index) -> Index:
         """Factors (n, K) of rows (n,)."""
-        return self.space.factors(rows) if self.classes is None else self.classes[rows]
+        return self.space.unravelled(rows) if self.classes is None else self.classes[rows]
 
     def first(self, factors: ArrayLike) -> Index:
         """The first row (n,) with each of the `factors` (n, K), -1 where there is none."""

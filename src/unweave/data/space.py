@@ -119,10 +119,17 @@ class FactorSpace:
             >>> FactorSpace(("a", "b"), (2, 5)).factors([8])
             array([[1, 3]])
         """
-        sizes = self._discrete_sizes("factors of an index")
-        rows = check_index(index, math.prod(sizes))
-        points = np.empty((len(rows), len(sizes)), np.int64)
-        points.T[:] = np.unravel_index(rows, sizes)
+        return self.unravelled(check_index(index, math.prod(self._discrete_sizes("factors of an index"))))
+
+    def unravelled(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The same as :meth:`factors`, for row numbers (n,) that are known to be right.
+
+        Example:
+            >>> FactorSpace(("a", "b"), (2, 5)).unravelled(np.array([8]))
+            array([[1, 3]])
+        """
+        points = np.empty((len(rows), len(self)), np.int64)
+        points.T[:] = np.unravel_index(rows, self.sizes)  # type: ignore[arg-type]
         return points
 
     def sample(self, n: int, rng: Generator, fixed: Mapping[str, ArrayLike] | None = None) -> Array:

@@ -122,22 +122,22 @@ class BusySprites(Stored):
         """`n` sprites, uniform in their factors, each with nuisance of its own."""
         rows = rng.integers(self.count, size=n)
         assert self.rows is not None
-        return Batch(self._seeded(rows, rng.integers(2**63, size=n)), self.rows.factors(rows))
+        return Batch(self._images_of_rows(rows, rng), self.rows.factors(rows))
 
     def _images_of(self, factors: Array, rng: Generator) -> NDArray[Any]:
         return self._images_of_rows(self.factor_space().index(factors), rng)
 
     def _images_of_rows(self, rows: NDArray[np.int64], rng: Generator) -> NDArray[Any]:
-        return self._seeded(rows, rng.integers(2**63, size=len(rows)))
+        return self._drawn(rows, rng.random((len(rows), 5)), whole=True)
 
     def _take(self, rows: NDArray[np.int64]) -> NDArray[Any]:
-        return self._seeded(rows, rows, whole=False)
+        return self._drawn(rows, uniforms(rows, 5), whole=False)
 
-    def _seeded(
-        self, rows: NDArray[np.int64], seeds: NDArray[np.int64], whole: bool = True
+    def _drawn(
+        self, rows: NDArray[np.int64], drawn: NDArray[np.float64], *, whole: bool
     ) -> NDArray[np.uint8]:
+        """Images of rows with the nuisance that five uniform numbers of each make, `drawn` (n, 5)."""
         shown, strips = self._sprites.strips(rows, whole=whole)
-        drawn = uniforms(seeds, 5)
         if self.ground == "color":
             return _painted(shown, strips, 128 + (drawn[:, :3] * 128).astype(np.uint8))
         lines = _noise(drawn) if self.ground == "noise" else self._texture(drawn)
