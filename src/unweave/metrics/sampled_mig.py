@@ -73,32 +73,34 @@ def sampled_mig(
     z = mu[rows] + spread * sd[rows] * rng.normal(size=(samples, latents))
     groups = [_draw_values(classes[:, k], size, samples, rng) for k, size in enumerate(sizes)]
     noise = [rng.normal(size=(len(drawn), latents)) for drawn in groups]
-    entropies, errors = np.empty(latents), np.empty(latents)
-    conditional, conditional_errors = np.empty((latents, len(sizes))), np.empty((latents, len(sizes)))
+    entropies, conditional = np.empty(latents), np.empty((latents, len(sizes)))
+    of_all = np.empty((latents, samples))
+    of_values = [np.empty((latents, size, samples)) for size in sizes]
     for j in range(latents):
         tell(f"sampled MIG: latent {j + 1} of {latents}")
         mixture = Mixture(mu[:, j], sd[:, j], classes, sizes)
-        logs = mixture.log_density(z[:, j], None, None)
-        entropies[j], errors[j] = -logs.mean(), logs.var() / samples
+        of_all[j] = mixture.log_density(z[:, j], None, None)
+        entropies[j] = -of_all[j].mean()
         for k, size in enumerate(sizes):
             drawn, eps = groups[k], noise[k]
             here = mu[drawn, j] + spread * sd[drawn, j] * eps[:, j]
-            logs = mixture.log_density(here, k, classes[drawn, k]).reshape(size, samples)
-            conditional[j, k] = -logs.mean()
-            conditional_errors[j, k] = np.mean(logs.var(axis=1)) / samples / size
+            of_values[k][j] = mixture.log_density(here, k, classes[drawn, k]).reshape(size, samples)
+            conditional[j, k] = -of_values[k][j].mean()
     information = np.maximum(entropies[:, None] - conditional, 0.0)
     normalisers = _normalisers(classes, sizes, mode)
     order, gaps = leading_gaps(information / normalisers)
     value = float(np.mean(gaps))
-    # H(z_j) serves all factors at once, the conditional entropies one each.
-    weights = np.zeros(latents)
+    # Latents share their draws: errors of H(z_j) cancel in part between latents, and so do those of H(z_j | v_k).
+    weights = np.zeros((len(sizes), latents))
     variance = 0.0
-    for k, normaliser in enumerate(normalisers):
+    for k, (size, normaliser) in enumerate(zip(sizes, normalisers, strict=True)):
         for sign, j in zip((1, -1), order[:, k], strict=False):
             if information[j, k] > 0:
-                weights[j] += sign / normaliser / len(sizes)
-                variance += conditional_errors[j, k] / normaliser**2 / len(sizes) ** 2
-    half = 1.96 * float(np.sqrt(variance + np.sum(weights**2 * errors)))
+                weights[k, j] = sign / normaliser / len(sizes)
+        terms = np.tensordot(weights[k], of_values[k], 1)
+        variance += float(np.mean(terms.var(axis=1))) / samples / size
+    variance += float(np.var(weights.sum(axis=0) @ of_all)) / samples
+    half = 1.96 * float(np.sqrt(variance))
     return Score(
         "sampled_mig",
         value,
