@@ -140,16 +140,20 @@ def test_coverage(name: str, representation: str) -> None:
 
 
 def test_coverage_of_sampled_scores() -> None:
-    """The data set is whole and fixed; only the draws from q(z) are random."""
+    """The data set is whole and fixed; only the draws from q(z) are random.
+
+    Of few draws the second-best latent seems better than it is, where others come close to it: MIG has the number of
+    draws that it has by default.
+    """
     rng = np.random.default_rng(0)
     means, v = draw("aligned", 600, rng)
     scales = np.full(means.shape, 0.3)
-    truth = metrics.sampled_mig(means, scales, v, rng, samples=100_000).value
+    truth = metrics.sampled_mig(means, scales, v, rng, samples=1_000_000).value
     parts = metrics.decomposition(means, scales, rng, samples=200_000)
     gaps, rest = [], {name: [] for name in parts}  # type: ignore[var-annotated]
     for seed in range(REPETITIONS):
         one = np.random.default_rng([3, seed])
-        gaps.append(metrics.sampled_mig(means, scales, v, one, samples=400))
+        gaps.append(metrics.sampled_mig(means, scales, v, one))
         for name, score in metrics.decomposition(means, scales, one, samples=400).items():
             rest[name].append(score)
     assert 0.93 <= covered(gaps, truth) <= 0.97

@@ -34,7 +34,8 @@ def sampled_mig(
 
     each entropy averaged over ``samples`` draws, H(z_j | v) over draws and with the mixture of the images that have
     that value; then MIG = mean_k (I_(1)k - I_(2)k) / H(v_k), informations below 0 counted as 0. The densities are exact
-    to about 1e-4 (see :func:`unweave.metrics.log_marginals`), so the interval, that of the averages, is all the error:
+    to about 1e-4 (see :func:`unweave.metrics.log_marginals`), so the interval, that of the averages, is all the error
+    (but of a few hundred draws the second-best latent seems better than it is, where a third comes close to it):
     give the codes of the *whole* data set; 737,280 images take a minute or two and less than 4 GB.
 
     Modes: ``paper``; ``beta_tcvae``: normalised by log |V_k| (equal for a full grid; its authors also drop the shape of
