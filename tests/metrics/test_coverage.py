@@ -4,9 +4,7 @@ The value that is to be covered never comes from the 400 repetitions: it has a s
 ``python tests/metrics/test_coverage.py 17,2026 [NAME ...]`` prints the shares for these seeds; with 400 repetitions the
 share of a perfect interval has a standard deviation of 1.1 %, so one in fifteen lies outside of 93 to 97 %.
 
-Seeds tried so far, 17 / 2026, in percent: FactorVAE score aligned 96.75 / 96.5, mixed 96.75 / 93.75; IRS aligned
-95.5 / 95.25, mixed 93.5 / 94.75. The other cases have not been run at 400 repetitions since their intervals, sample
-sizes or representations changed.
+Seeds tried: these two; docs/metrics.md has a table of what was counted.
 """
 
 import sys

@@ -40,9 +40,8 @@ def dci(
     (exact copies share their weight evenly).
 
     The intervals cover the mean of each score over samples of this number of codes. That is not the value of
-    infinitely many: trees split on chance as long as codes are few, and the scores of 10,000 lie further below their
-    limit than any interval is wide, so compare equal numbers of codes only. The intervals come from the same
-    computation on ``half_samples`` random halves of the training codes, see
+    infinitely many: trees split on chance as long as codes are few, and the scores of 10,000 can lie several standard
+    errors below their limit, so compare equal numbers of codes only. The intervals come from the same computation on ``half_samples`` random halves of the training codes, see
     :func:`~unweave.metrics.score.interval_of_halves`; that of informativeness adds the variance between predictors
     trained on halves to that of the held-out codes, see :func:`~unweave.metrics.score.interval_of_held_out`. Equal
     seeds give equal numbers.
