@@ -41,7 +41,8 @@ def dci(
 
     The intervals cover the mean of each score over samples of this number of codes. That is not the value of
     infinitely many: trees split on chance as long as codes are few, and the scores of 10,000 can lie several standard
-    errors below their limit, so compare equal numbers of codes only. The intervals come from the same computation on ``half_samples`` random halves of the training codes, see
+    errors below their limit, so compare equal numbers of codes only. The intervals come from the same computation
+    on ``half_samples`` random halves of the training codes, see
     :func:`~unweave.metrics.score.interval_of_halves`; that of informativeness adds the variance between predictors
     trained on halves to that of the held-out codes, see :func:`~unweave.metrics.score.interval_of_held_out`. Equal
     seeds give equal numbers.
