@@ -42,9 +42,9 @@ COVERAGE: dict[str, tuple[Any, ...]] = {
     "FactorVAE score": (10_000, "1,000,000 codes, 150,000 votes", (96.75, 96.5), (96.75, 93.75)),
     "beta-VAE score": (10_000, "1,000,000 codes, 150,000 votes", (94, 95.75), (95.5, 95.5)),
     "IRS": (10_000, "mean of 1,000 samples", (95.5, 95.25), (93.5, 94.75)),
-    "DCI disentanglement": (10_000, "mean of 600 samples", (96.5, None), (None, None)),
-    "DCI completeness": (10_000, "mean of 600 samples", (96.5, None), (None, None)),
-    "DCI informativeness": (10_000, "mean of 600 samples", (96, None), (None, None)),
+    "DCI disentanglement": (10_000, "mean of 600 samples", (96.5, None), (95.5, None)),
+    "DCI completeness": (10_000, "mean of 600 samples", (96.5, None), (95.5, None)),
+    "DCI informativeness": (10_000, "mean of 600 samples", (96, None), (94.5, None)),
     "Hoyer sparsity": (1_000, "400,000 codes", (94.75, 93.75), (95.25, 96)),
     "Gaussian TC": (10_000, "2,000,000 codes", (95.5, 96), (94.5, 94.75)),
 }
