@@ -114,7 +114,8 @@ def test_the_fast_backend_ranks_as_the_slow_one_does() -> None:
 
     dSprites' own sizes would take the slow backend seven minutes a representation.
     """
-    fast, slow = [], []
+    fast: list[list[float]] = []
+    slow: list[list[float]] = []
     for seed in range(30):
         codes, v = representation(seed, 1_000, (3, 4, 6, 6, 6), 10)
         for backend, found in (("lightgbm", fast), ("sklearn", slow)):
