@@ -1155,7 +1155,7 @@ def figure_18(job: Job) -> Outcome:
     describe(job)
     job.admit(
         "A pilot with seeds 0 to 2 had three negative estimates at beta = 1, of very different sizes (p = 0.23). The "
-        "eight seeds of this result are others, and their number was settled before any was trained. Beta = 5 is left out."
+        "eight seeds of this result are others, and their number was settled before training. Beta = 5 is left out."
     )
     samples = job.pick(smoke=200, small=2000, paper=10_000)
     rows = [["beta", "log q(z)", "log of the product", "total correlation by the batch (nats)"]]
