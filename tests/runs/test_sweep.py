@@ -95,6 +95,17 @@ def test_time_is_steps_and_scoring_of_each_run_shared_among_workers(
     assert asked == [1, 4] * 2, "each kind of run is timed once, whatever its seeds"
 
 
+def test_kinds_of_runs_that_are_timed_lie_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = {"objective.beta": [1, 2, 3, 4], "latents": [2, 3]}
+    monkeypatch.setattr("unweave.runs.sweep._pace", lambda kind: (float(json.loads(kind)["latents"]), 0.0))
+    study = Study.of(
+        {"base": {"data": "circles", "steps": 10}, "grid": dict(reversed(slow.items()))}, name="s"
+    )
+    assert [run.config.latents for run in study.runs] == [2, 2, 2, 2, 3, 3, 3, 3]
+    sweep = Sweep.create(study, tmp_path / "out")
+    assert estimate(sweep, 1, most=2).seconds == pytest.approx(10 * (2 + 3) + 6 * 10 * 2.5)
+
+
 def test_a_run_alone_gives_the_scores_of_the_sweep(undisturbed: tuple[Path, Sweep], tmp_path: Path) -> None:
     _, sweep = undisturbed
     member = sweep.members[-1]

@@ -204,7 +204,8 @@ def estimate(sweep: Sweep, workers: int, most: int = 6) -> Estimate:
     per_step = {kind: statistics.median(values) for kind, values in known.items()}
     kinds = {_kind(member.run.config): member.run.config for member in left}
     missing = [config for kind, config in kinds.items() if kind not in per_step]
-    for config in missing[:most]:
+    # Neighbours are alike (one decoder at several betas): those that are timed lie apart.
+    for config in missing[:: -(-len(missing) // most)]:
         step, score = _pace(_kind(config))
         per_step[_kind(config)] = step + score / config.steps
     middle = statistics.mean(per_step.values())
