@@ -205,7 +205,7 @@ def estimate(sweep: Sweep, workers: int, most: int = 6) -> Estimate:
     kinds = {_kind(member.run.config): member.run.config for member in left}
     missing = [config for kind, config in kinds.items() if kind not in per_step]
     # Neighbours are alike (one decoder at several betas): those that are timed lie apart.
-    for config in missing[:: -(-len(missing) // most)]:
+    for config in missing[:: max(1, -(-len(missing) // most))]:
         step, score = _pace(_kind(config))
         per_step[_kind(config)] = step + score / config.steps
     middle = statistics.mean(per_step.values())
