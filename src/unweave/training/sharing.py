@@ -12,6 +12,7 @@ data-parallel training.
 """
 
 import contextlib
+import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -129,6 +130,9 @@ def launched(device: str = "cpu", environment: Mapping[str, str] = os.environ) -
     try:
         yield Share(int(environment["RANK"]), count), device
     finally:
+        # Cycles in torch's wrapper keep the group alive: left to the end of the interpreter, its threads abort the
+        # process now and then.
+        gc.collect()
         processes.destroy_process_group()
 
 
