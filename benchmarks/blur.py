@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from unweave import VAE
 from unweave.functional.blur import blur, blur_profile
 from unweave.objectives import BetaVAE, Progress
-from unweave.training import machine
+from unweave.training import cpu
 
 LIMIT = 0.10
 
@@ -29,7 +29,7 @@ LIMIT = 0.10
 def stepper(likelihood: dict[str, object], images: torch.Tensor) -> Callable[[], None]:
     torch.manual_seed(0)
     vae = VAE.assemble((images.shape[1], 64, 64), 10, likelihood=likelihood)
-    optimizer, objective = machine.adam(vae.parameters(), 1e-4), BetaVAE()
+    optimizer, objective = cpu.adam(vae.parameters(), 1e-4), BetaVAE()
 
     def step() -> None:
         optimizer.zero_grad(set_to_none=True)
@@ -49,7 +49,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--rounds", type=int, default=30)
     rounds = parser.parse_args().rounds
-    machine.prepare(1)
+    cpu.prepare(1)
     for channels in (1, 3):
         images = torch.rand(64, channels, 64, 64).to(memory_format=torch.channels_last)
         for name in ("Bernoulli", "MSE"):

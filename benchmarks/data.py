@@ -32,7 +32,7 @@ from torch.utils.data import DataLoader
 
 from unweave import data
 from unweave.data import Dataset
-from unweave.training import machine
+from unweave.training import cpu
 from unweave.vae import as_tensor
 
 BATCH = 256
@@ -42,7 +42,7 @@ WAITING = 2  # batches of a worker, as a DataLoader has it
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 
-machine.prepare(1)  # the settings that training has
+cpu.prepare(1)  # the settings that training has
 
 
 class ItemWise(torch.utils.data.Dataset):  # type: ignore[type-arg]

@@ -27,7 +27,7 @@ from typing import Any
 
 from unweave.runs import Run, Study
 from unweave.runs.executors import Event, Local
-from unweave.runs.store import Store
+from unweave.runs.run_index import RunIndex
 from unweave.runs.sweep import Sweep
 
 BASE = {
@@ -153,7 +153,7 @@ def make_folders(root: Path, count: int) -> None:
 
 def time_store(root: Path) -> dict[str, float]:
     make_folders(root, FOLDERS)
-    store = Store(root)
+    store = RunIndex(root)
     begun = time.perf_counter()
     assert store.rebuild() == FOLDERS
     found = {"rebuild": time.perf_counter() - begun}

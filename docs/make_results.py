@@ -8,9 +8,9 @@ from collections import Counter
 from pathlib import Path
 
 from unweave.recipes.catalogue import PAPERS, RECIPES
-from unweave.recipes.kept import all_kept
-from unweave.recipes.pages import cell, paper_page
+from unweave.recipes.published_results import published_results
 from unweave.recipes.reproduce import chance
+from unweave.recipes.result_pages import cell, paper_page
 
 FOLDER = Path(__file__).parent / "results"
 
@@ -44,7 +44,9 @@ at once: alone, a run takes a fifth to a half of what is said.
 def main() -> None:
     """Write the pages."""
     FOLDER.mkdir(exist_ok=True)
-    everything = {name: known.result for name, known in all_kept().items() if known.result is not None}
+    everything = {
+        name: known.result for name, known in published_results().items() if known.result is not None
+    }
     own = [result for result in everything.values() if not result.changes]
     counted = Counter(result.verdict for result in own)
     tally = f"Of {len(own)} results, " + ", ".join(f"{n}: {verdict}" for verdict, n in counted.items()) + "."

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 import torch
 
-from unweave.choices import accepted, build, choose, options_of
 from unweave.data import Arrays
 from unweave.errors import UnweaveError
 from unweave.likelihoods import LIKELIHOODS
@@ -21,6 +20,7 @@ from unweave.objectives import OBJECTIVES
 from unweave.pairing import PAIRINGS
 from unweave.priors import PRIORS
 from unweave.runs import Config
+from unweave.slots import accepted, build, choose, options_of
 from unweave.training import train
 from unweave.vae import VAE
 

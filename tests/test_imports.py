@@ -10,11 +10,11 @@ from unweave.recipes.catalogue import PAPERS
 SOURCE = Path(__file__).parent.parent / "src" / "unweave"
 
 # room -> the rooms it may import from
-GROUND = {"errors", "choices", "atomic"}
+GROUND = {"errors", "slots", "atomic"}
 ALLOWED = {
     "errors": set(),
     "atomic": {"errors"},
-    "choices": {"errors"},
+    "slots": {"errors"},
     "functional": GROUND,
     "networks": GROUND,
     "metrics": GROUND,

@@ -91,8 +91,8 @@ def train(
     """  # noqa: D301
     from unweave.runs.config import Config
     from unweave.runs.run import Run, follow
+    from unweave.training.data_parallel import launched
     from unweave.training.display import TerminalDisplay
-    from unweave.training.sharing import launched
     from unweave.training.signals import StopOnSignal
 
     prepare_logging(quiet)
@@ -147,10 +147,10 @@ metrics_option = click.option(
 def evaluate(run: Path, metrics: str | None, threads: int, device: str, quiet: bool) -> None:
     """Score a run with every metric, or with those of --metrics; its data are encoded once and kept."""
     from unweave.runs.run import Run
-    from unweave.training import machine
+    from unweave.training import cpu
 
     prepare_logging(quiet)
-    machine.prepare(threads)
+    cpu.prepare(threads)
     opened = Run(run)
     show_scores(evaluated(opened, device, quiet, (metrics or "all").split(","), threads), quiet)
     say(quiet, f"written to {opened.folder / 'scores.json'}")
@@ -403,11 +403,11 @@ def runs_list(
       unweave runs list objective=FactorVAE data=DSprites 'objective.gamma>10' --sort -mig
       unweave runs list status=diverged --columns seed,reason
     """  # noqa: D301
-    from unweave.runs.store import Store, export
-    from unweave.runs.table import listing
+    from unweave.runs.listing import listing
+    from unweave.runs.run_index import RunIndex, export
 
     prepare_logging(quiet=False)
-    store = Store(root)
+    store = RunIndex(root)
     found = store.find(conditions, sort=sort)
     if path is not None:
         out.print(f"{len(found)} runs: {export(found, path)}")
@@ -422,9 +422,9 @@ def runs_list(
 @root_option
 def runs_show(run: str, root: Path) -> None:
     """Print a run's status, scores and config."""
-    from unweave.runs.store import Store, read_facts
+    from unweave.runs.run_index import RunIndex, read_facts
 
-    folder = Store(root).locate(run) if root.is_dir() or not Path(run).is_dir() else Path(run)
+    folder = RunIndex(root).locate(run) if root.is_dir() or not Path(run).is_dir() else Path(run)
     show_table([["folder", str(folder)], *([key, shown(value)] for key, value in read_facts(folder).items())])
 
 
@@ -433,10 +433,10 @@ def runs_show(run: str, root: Path) -> None:
 @root_option
 def runs_compare(names: tuple[str, ...], root: Path) -> None:
     """Print in what runs differ: settings and scores."""
-    from unweave.runs.store import Store
-    from unweave.runs.table import differences
+    from unweave.runs.listing import differences
+    from unweave.runs.run_index import RunIndex
 
-    store = Store(root)
+    store = RunIndex(root)
     show_table(differences([store.locate(name) for name in names]))
 
 
@@ -445,11 +445,11 @@ def runs_compare(names: tuple[str, ...], root: Path) -> None:
 @root_option
 def runs_log(run: str, root: Path) -> None:
     """Print what a run said, the traceback of a failed one included."""
-    from unweave.runs.store import Store
-    from unweave.runs.table import log_of
+    from unweave.runs.listing import log_of
+    from unweave.runs.run_index import RunIndex
 
     click.echo(
-        log_of(Store(root).locate(run) if not (Path(run) / "run.json").exists() else Path(run)), nl=False
+        log_of(RunIndex(root).locate(run) if not (Path(run) / "run.json").exists() else Path(run)), nl=False
     )
 
 
@@ -459,9 +459,9 @@ def runs_log(run: str, root: Path) -> None:
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def runs_rm(words: tuple[str, ...], root: Path, yes: bool) -> None:
     """Delete runs: those named, or those that meet every condition."""
-    from unweave.runs.store import Store
+    from unweave.runs.run_index import RunIndex
 
-    store = Store(root)
+    store = RunIndex(root)
     conditions = [word for word in words if any(sign in word for sign in "=<>")]
     named = [store.locate(word) for word in words if word not in conditions]
     folders = named or [entry.folder for entry in store.find(conditions)]
@@ -482,9 +482,9 @@ def runs_rm(words: tuple[str, ...], root: Path, yes: bool) -> None:
 @root_option
 def runs_check(root: Path) -> None:
     """Read every file of every run, make the index anew, and tell what is damaged."""
-    from unweave.runs.store import Store, damage
+    from unweave.runs.run_index import RunIndex, damage
 
-    store = Store(root)
+    store = RunIndex(root)
     count = store.rebuild()
     folders = [*(entry.folder for entry in store.find(refresh=False)), *store.problems()]
     told = [sentence for folder in folders for sentence in damage(folder)]
@@ -506,10 +506,10 @@ def runs_check(root: Path) -> None:
 def runs_track(names: tuple[str, ...], root: Path, tracker: str, folder: Path | None) -> None:
     """Hand runs to a tracker: config, losses, scores."""
     from unweave.runs.run import Run
-    from unweave.runs.store import Store
+    from unweave.runs.run_index import RunIndex
     from unweave.runs.trackers import track
 
-    store = Store(root)
+    store = RunIndex(root)
     for name in names:
         place = track(Run(store.locate(name)), tracker, folder or root / "tensorboard")
         out.print(f"{name}: {place}")
@@ -543,7 +543,7 @@ def reproduce(words: tuple[str, ...], scale: Any, dry_run: bool, keep: bool, **h
 
     ID is a figure or table, a paper (sbd, fac, rec, dec, isa) or all. Stop it, kill it: the same command goes on.
     """  # noqa: D301
-    from unweave.recipes import catalogue, kept, pages
+    from unweave.recipes import catalogue, published_results, result_pages
     from unweave.recipes.recipe import named
     from unweave.recipes.reproduce import conclude as conclude_recipe
     from unweave.recipes.reproduce import expected_cost, plan, summary
@@ -553,7 +553,7 @@ def reproduce(words: tuple[str, ...], scale: Any, dry_run: bool, keep: bool, **h
     root = how["folder"] or Path("runs") / "reproduce"
     ids = [word for word in words if "=" not in word]
     if ids[:1] == ["list"]:
-        for line in pages.listing(catalogue.find(ids[1:] or ["all"]), root):
+        for line in result_pages.listing(catalogue.find(ids[1:] or ["all"]), root):
             click.echo(line)
         return
     slots = {name: how.pop(name) for name in ("prior", "decoder", "encoder", "data")}
@@ -567,7 +567,7 @@ def reproduce(words: tuple[str, ...], scale: Any, dry_run: bool, keep: bool, **h
             cost, source = expected_cost(recipe, scale, root, changes)
             say(how["quiet"], f"{recipe.id}: {cost.told if cost.runs else 'nothing to train'} ({source})")
             if keep:
-                kept.keep_cost(recipe.id, scale, cost)
+                published_results.publish_cost(recipe.id, scale, cost)
         return
     sweeps = plan(recipes, scale, root, changes)
     train_all(sweeps, chosen_executor(how), how)
@@ -575,7 +575,7 @@ def reproduce(words: tuple[str, ...], scale: Any, dry_run: bool, keep: bool, **h
         with progress(recipe.id, how["quiet"]) as tell:
             folder, result, cost = conclude_recipe(recipe, scale, root, sweeps[recipe.id], changes, tell)
         if keep:
-            kept.keep(result, cost, folder)
+            published_results.publish(result, cost, folder)
         if not how["quiet"]:
             click.echo(f"\n{result.id}: {result.title} ({scale}; {cost.told})\nclaim: {result.claim}\n")
             show_table(result.rows)
@@ -704,9 +704,9 @@ def prior_list() -> None:
 @click.option("--out", "folder", default=Path(), show_default=True, type=click.Path(path_type=Path))
 def prior_show(name: str, words: tuple[str, ...], folder: Path) -> None:
     """Draw a prior and print its moments: `unweave prior show ISA prior.subspaces=[2,2] latents=4`."""
-    from unweave.choices import build
     from unweave.priors import PRIORS
     from unweave.runs.config import Config
+    from unweave.slots import build
     from unweave.theory.studies import prior_pictures
 
     config = Config.read(words=["data=circles", "latents=2", *words, f"prior={name}"])
@@ -722,13 +722,13 @@ def prior_show(name: str, words: tuple[str, ...], folder: Path) -> None:
 def theory(name: str | None, folder: Path, threads: int, quiet: bool) -> None:
     """Compute what the papers prove, or a toy system of theirs: numbers and pictures; without NAME, list them."""
     from unweave.theory.studies import STUDIES, named
-    from unweave.training import machine
+    from unweave.training import cpu
 
     if name is None:
         show_table([[known, inspect.getdoc(study).splitlines()[0]] for known, study in STUDIES.items()])  # type: ignore[union-attr]
         return
     study = named(name)
-    machine.prepare(threads)
+    cpu.prepare(threads)
     console = Console(stderr=True, quiet=quiet)
     with console.status(name) if console.is_terminal else Console(quiet=True).status("") as status:
         made = study(status.update)
@@ -740,8 +740,8 @@ def options() -> None:
     """List every key that `train` takes, with its default."""
     import dataclasses
 
-    from unweave.choices import describe, options_of
     from unweave.runs.config import SLOTS, Config
+    from unweave.slots import describe, options_of
 
     rows = [["key", "default", "what it is"]]
     for field in dataclasses.fields(Config):

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Distribution, Independent, Normal, kl_divergence
 
-from unweave.choices import Form
 from unweave.errors import UnweaveError
+from unweave.slots import Form
 
 Divergence = Literal["symmetric", "one_sided"]
 

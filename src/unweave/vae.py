@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.distributions import Distribution
 
-from unweave.choices import Choice, build, choose
 from unweave.errors import UnweaveError
 from unweave.functional.divergence import kl_parts
 from unweave.likelihoods import LIKELIHOODS
@@ -17,11 +16,12 @@ from unweave.networks import DECODERS, ENCODERS
 from unweave.pairing import Pairing
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
+from unweave.slots import Choice, build, choose
 
 Part = str | Mapping[str, Any] | Choice
 
 
-class Inferred(NamedTuple):
+class VAEOutput(NamedTuple):
     """What a VAE makes of a batch of images: ``q(z|x)``, a sample ``z`` of it, and ``p(x|z)``.
 
     Example:
@@ -36,12 +36,12 @@ class Inferred(NamedTuple):
     p: Distribution
 
 
-class Measured(NamedTuple):
+class Measurement(NamedTuple):
     """What scores need of a batch: code means and deviations, nats per latent, and ``-log p(x|z)`` where there is one.
 
     Example:
         >>> zeros = torch.zeros(2, 3)
-        >>> Measured(zeros, zeros + 1, zeros, None).nll is None
+        >>> Measurement(zeros, zeros + 1, zeros, None).nll is None
         True
     """
 
@@ -63,7 +63,7 @@ class Model(Protocol):
     def device(self) -> torch.device:
         """Where the weights are."""
 
-    def measure(self, images: Tensor, *, likelihood: bool = True) -> Measured:
+    def measure(self, images: Tensor, *, likelihood: bool = True) -> Measurement:
         """What scores need of a batch of images."""
 
     def codes(
@@ -187,14 +187,14 @@ class VAE(nn.Module):
         q = self.encode(images)
         return q if self.pairing is None or not self.training else self.pairing(q)
 
-    def forward(self, images: Tensor) -> Inferred:
+    def forward(self, images: Tensor) -> VAEOutput:
         """Posterior, a reparameterised sample of it, and the likelihood at that sample."""
         q = self.infer(images)
         z = q.rsample()
-        return Inferred(q, z, self.decode(z))
+        return VAEOutput(q, z, self.decode(z))
 
     @torch.no_grad()
-    def measure(self, images: Tensor, *, likelihood: bool = True) -> Measured:
+    def measure(self, images: Tensor, *, likelihood: bool = True) -> Measurement:
         """Posterior means and deviations, the KL to the prior, and ``-log p(x|z)`` at a sample, if asked for.
 
         Example:
@@ -204,7 +204,7 @@ class VAE(nn.Module):
         q = self.encode(images)
         z = q.sample()
         nll = -self.decode(z).log_prob(images) if likelihood else None
-        return Measured(q.mean, q.stddev, kl_parts(q, self.prior(), z), nll)
+        return Measurement(q.mean, q.stddev, kl_parts(q, self.prior(), z), nll)
 
     @torch.no_grad()
     def codes(

@@ -444,7 +444,7 @@ def test_mpi3d_is_mapped_or_converted(place: Path, monkeypatch: pytest.MonkeyPat
         "unweave.data.originals._MPI3D_SIZES",
         {"toy": (2, 2, 2, 3, 3, 2, 2), "complex": (1, 1, 2, 3, 3, 2, 2)},
     )
-    monkeypatch.setattr("unweave.data.store.IN_MEMORY", 1000)
+    monkeypatch.setattr("unweave.data.array_files.IN_MEMORY", 1000)
     images = RNG.integers(256, size=(288, 64, 64, 3), dtype=np.uint8)
     (place / "mpi3d_toy").mkdir()
     (place / "mpi3d").mkdir()

@@ -16,7 +16,7 @@ from unweave.data import (
     HeldOut,
     XYSquares,
 )
-from unweave.data.stored import Stored
+from unweave.data.indexed import IndexedDataset
 from unweave.errors import UnweaveError
 
 
@@ -24,7 +24,7 @@ def rng(seed: int = 0) -> np.random.Generator:
     return np.random.default_rng(seed)
 
 
-class Small(Stored):
+class Small(IndexedDataset):
     """Two factors, every image tells its row."""
 
     description = "small"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unweave.data import Shapes3D
-from unweave.data.room import view
+from unweave.data.shapes3d_renderer import view
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "data" / "3dshapes_samples.npz"
 # Factors of the 50 golden images, which have no labels: those that fit best.

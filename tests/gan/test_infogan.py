@@ -11,7 +11,7 @@ from torch.distributions import Categorical, Normal
 from unweave.data import XYSquares
 from unweave.errors import UnweaveError
 from unweave.gan import GANS, InfoGAN, InfoWGANGP
-from unweave.gan.infogan import Drawn
+from unweave.gan.infogan import GeneratedBatch
 from unweave.objectives import Loss, Progress
 from unweave.reports import write_run_report
 from unweave.runs import Config, Run
@@ -61,7 +61,7 @@ def test_the_generator_sees_codes_one_hot_classes_and_noise() -> None:
     seen: list[torch.Tensor] = []
     gan.generator = nn.Module()
     gan.generator.forward = lambda inputs: seen.append(inputs) or torch.zeros(len(inputs), *SHAPE)
-    gan.generate(Drawn(torch.tensor([[0.5]]), torch.tensor([[2]]), torch.tensor([[7.0, 8.0]])))
+    gan.generate(GeneratedBatch(torch.tensor([[0.5]]), torch.tensor([[2]]), torch.tensor([[7.0, 8.0]])))
     assert seen[0].tolist() == [[0.5, 0, 0, 1, 7, 8]]
 
 
@@ -146,7 +146,7 @@ def test_representation_and_its_decoding() -> None:
     )
     assert measured.kl[0, 1].item() == pytest.approx(math.log(5), abs=0.02)
 
-    drawn = Drawn(torch.tensor([[0.3]]), torch.tensor([[3]]), gan.shown_noise[None])
+    drawn = GeneratedBatch(torch.tensor([[0.3]]), torch.tensor([[3]]), gan.shown_noise[None])
     with torch.no_grad():
         expected = gan.generate(drawn).numpy()
     for value in (0.5, 0.4, 0.7):  # the nearest of -1, -0.5, 0, 0.5, 1

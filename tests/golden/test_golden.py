@@ -189,10 +189,10 @@ def recipes() -> dict[str, Any]:
 
 def results() -> dict[str, str]:
     """What the published results say, as a digest of each."""
-    from unweave.recipes.kept import all_kept
+    from unweave.recipes.published_results import published_results
 
     found = {}
-    for name, kept in all_kept().items():
+    for name, kept in published_results().items():
         content = [dict(vars(kept.result)) if kept.result else None]
         content.append({scale: dict(vars(cost)) for scale, cost in kept.costs.items()})
         found[name] = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:16]

@@ -9,11 +9,11 @@ import pytest
 import torch
 from torch import Tensor
 
-from unweave.choices import accepted, options_of
 from unweave.errors import UnweaveError
 from unweave.gan import GANS, InfoGAN, InfoWGANGP
 from unweave.likelihoods import LIKELIHOODS
 from unweave.objectives import OBJECTIVES, Annealed, Averaged, BetaVAE, Loss, Objective, Progress
+from unweave.slots import accepted, options_of
 from unweave.vae import VAE
 
 LATENTS = 3

@@ -10,7 +10,7 @@ import torch
 from unweave import VAE
 from unweave.data import Arrays, Circles
 from unweave.errors import UnweaveError
-from unweave.functional.spectrum import singular_values
+from unweave.functional.singular_values import singular_values
 from unweave.objectives import OBJECTIVES, BetaVAE
 from unweave.priors import PRIORS, AnisotropicNormal
 from unweave.runs import Config, Run

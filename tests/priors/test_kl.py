@@ -11,8 +11,8 @@ from scipy import special
 from torch import Tensor
 from torch.distributions import Independent, Laplace, Normal, kl_divergence
 
-from unweave.functional.absolute import absolute_moment
 from unweave.functional.divergence import PathwiseNormal, factorises, kl, kl_per_latent
+from unweave.functional.gaussian_moments import absolute_moment
 from unweave.posteriors import DiagonalNormal
 from unweave.priors import ISA, PRIORS, AnisotropicNormal, GeneralizedNormal, StandardNormal
 

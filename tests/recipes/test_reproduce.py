@@ -13,10 +13,10 @@ from PIL import Image
 
 from unweave.cli import cli
 from unweave.errors import UnweaveError
-from unweave.recipes import kept
+from unweave.recipes import published_results
 from unweave.recipes.catalogue import RECIPES, find
 from unweave.recipes.claims import higher
-from unweave.recipes.recipe import Job, Outcome, Recipe, Scale, recipe
+from unweave.recipes.recipe import Conclusion, Job, Recipe, Scale, recipe
 from unweave.recipes.reproduce import conclude, expected_cost, left_to_do, plan, train
 from unweave.runs.executors import Event, Inline
 
@@ -38,12 +38,14 @@ def example() -> Iterator[Recipe]:
     """A recipe that trains four tiny models."""
 
     @recipe("test-fig1", title="KL", claim="A larger beta costs KL.", published="none", runs=tiny)
-    def figure(job: Job) -> Outcome:
+    def figure(job: Job) -> Conclusion:
         one, four = (job.scores(variant, "kl") for variant in job.variants)
         drawn = Figure()
         drawn.add_subplot().plot(one, four)
         job.note("Tiny.")
-        return Outcome([["beta", "KL"], ["1", f"{one.mean():.3f}"]], [higher("KL", one, four)], {"kl": drawn})
+        return Conclusion(
+            [["beta", "KL"], ["1", f"{one.mean():.3f}"]], [higher("KL", one, four)], {"kl": drawn}
+        )
 
     yield RECIPES["test-fig1"]
     del RECIPES["test-fig1"]
@@ -142,9 +144,9 @@ def test_kept_results_come_back_with_small_pictures(example: Recipe, tmp_path: P
     train(sweeps.values(), Inline())
     folder, result, cost = conclude(example, "small", tmp_path, sweeps[example.id])
     (tmp_path / "docs").mkdir()
-    kept.keep(result, cost, folder, tmp_path / "results", tmp_path / "docs" / "results")
-    kept.keep_cost(example.id, "paper", cost, tmp_path / "results")
-    found = kept.kept("test-fig1", tmp_path / "results")
+    published_results.publish(result, cost, folder, tmp_path / "results", tmp_path / "docs" / "results")
+    published_results.publish_cost(example.id, "paper", cost, tmp_path / "results")
+    found = published_results.published_result("test-fig1", tmp_path / "results")
     assert found.result == result
     assert set(found.costs) == {"small", "paper"}
     with (

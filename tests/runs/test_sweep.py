@@ -14,11 +14,11 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from unweave.runs import Run, Store, Study
+from unweave.runs import Run, RunIndex, Study
 from unweave.runs.executors import Event, Local, OnRay
 from unweave.runs.study import load
 from unweave.runs.sweep import Sweep, describe, duration, estimate
-from unweave.runs.work import is_done, work
+from unweave.runs.worker import is_done, work
 
 
 def study_file(folder: Path, *, steps: int = 40, seeds: int = 2) -> Path:
@@ -272,7 +272,7 @@ def test_a_stop_saves_what_is_under_way(tmp_path: Path) -> None:
 
 
 def test_a_run_in_other_hands_is_busy(tmp_path: Path) -> None:
-    from unweave.runs.work import held
+    from unweave.runs.worker import held
 
     sweep = Sweep.create(load(str(study_file(tmp_path, seeds=1))), tmp_path / "out")
     with held(sweep.members[0].run.folder) as ours:
@@ -333,7 +333,7 @@ def test_a_node_of_a_ray_cluster_dies_and_nothing_is_lost(tmp_path: Path) -> Non
     assert sweep.statuses == {"finished": 6}
     assert set(finishes(sweep).values()) == {1}
     assert sum(_log(m.run.folder).count(" begins ") for m in sweep.members) == 7, "one run was begun twice"
-    found = Store(tmp_path / "ray").find(["status=finished"])
+    found = RunIndex(tmp_path / "ray").find(["status=finished"])
     assert len({entry["identity"] for entry in found}) == len(found) == 6
     assert_same_results(sweep, local)
 

@@ -12,7 +12,7 @@ from unweave.runs import Run, Study
 from unweave.runs.executors import Event, make, read_resources
 from unweave.runs.trackers import track, tracking
 from unweave.runs.tune import Search, udr_of
-from unweave.runs.work import work
+from unweave.runs.worker import work
 
 
 class InProcess:

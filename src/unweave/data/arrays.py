@@ -8,18 +8,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unweave.data.array_files import IN_MEMORY, Hdf5, Npz, blocks, converted, source_key
 from unweave.data.dataset import user_path
+from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import GREY, check_size, fit, pixels_of, resized
 from unweave.data.space import Array, FactorSpace
-from unweave.data.store import IN_MEMORY, Hdf5, Npz, blocks, converted, source_key
-from unweave.data.stored import Stored
 from unweave.errors import UnweaveError, unknown
 
 HDF5 = (".h5", ".hdf5")
 """Endings of files that are read as HDF5."""
 
 
-class Arrays(Stored):
+class Arrays(IndexedDataset):
     """Images, with or without factors, from a file or from Python (SPEC DAT-10).
 
     The file is an npz or an HDF5 file (.h5, .hdf5). It holds ``images``: (n, H, W), (n, H, W, C) or (n, C, H, W) with

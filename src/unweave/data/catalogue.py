@@ -13,7 +13,7 @@ MADE = {"DSprites", "ColoredSprites", "BusySprites", "Shapes3D"}
 
 
 @dataclass(frozen=True)
-class Entry:
+class CatalogueEntry:
     """One data set of the catalogue.
 
     ``state`` is ``made here``, ``here`` (its files are), ``partly here`` or ``missing``.
@@ -31,7 +31,7 @@ class Entry:
     stand_in: str
 
 
-def catalogue() -> list[Entry]:
+def catalogue() -> list[CatalogueEntry]:
     """Every data set and what is there of its files.
 
     Example:
@@ -46,11 +46,11 @@ def catalogue() -> list[Entry]:
             state = "yours" if name in ("Folder", "Arrays") else "made here"
         else:
             state = "missing" if not here else "partly here" if missing else "here"
-        entries.append(Entry(name, state, cls.description, here, missing, cls.stand_in))
+        entries.append(CatalogueEntry(name, state, cls.description, here, missing, cls.stand_in))
     return entries
 
 
-def where_to_get(entries: Sequence[Entry]) -> list[str]:
+def where_to_get(entries: Sequence[CatalogueEntry]) -> list[str]:
     """For every set with missing files one paragraph: which files, from where, where to put them, what to use now.
 
     Example:
@@ -72,11 +72,11 @@ def where_to_get(entries: Sequence[Entry]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class FileCheck:
     """What a check found out about one original file: ``right``, ``wrong``, ``not verified`` or ``missing``.
 
     Example:
-        >>> Verdict("Shapes3D", "3dshapes.h5", "missing", "").result
+        >>> FileCheck("Shapes3D", "3dshapes.h5", "missing", "").result
         'missing'
     """
 
@@ -88,7 +88,7 @@ class Verdict:
 
 def check(
     names: Sequence[str] = (), tell: Callable[[Path, int], None] = lambda path, done: None
-) -> list[Verdict]:
+) -> list[FileCheck]:
     """Compare the original files with the published sizes and hashes.
 
     Args:
@@ -114,13 +114,13 @@ def check(
             path = file.find()
             if path is None:
                 verdicts.append(
-                    Verdict(name, file.name, "missing", f"expected in {data_folder() / file.folder}")
+                    FileCheck(name, file.name, "missing", f"expected in {data_folder() / file.folder}")
                 )
             elif not file.verifiable(path):
-                verdicts.append(Verdict(name, file.name, "not verified", f"no hash is known of {path}"))
+                verdicts.append(FileCheck(name, file.name, "not verified", f"no hash is known of {path}"))
             else:
                 problem = file.wrong(path, lambda done, path=path: tell(path, done))  # type: ignore[misc]
                 verdicts.append(
-                    Verdict(name, file.name, "wrong" if problem else "right", problem or str(path))
+                    FileCheck(name, file.name, "wrong" if problem else "right", problem or str(path))
                 )
     return verdicts

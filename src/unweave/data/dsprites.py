@@ -10,12 +10,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from unweave.data.array_files import Hdf5, Npz, blocks, source_key
 from unweave.data.cache import cache_folder, cached
 from unweave.data.dataset import Batch, Channels, channels_last
 from unweave.data.files import RealFile, require
+from unweave.data.indexed import IndexedDataset
 from unweave.data.space import Array, FactorSpace
-from unweave.data.store import Hdf5, Npz, blocks, source_key
-from unweave.data.stored import Stored
 from unweave.errors import UnweaveError, unknown
 
 logger = logging.getLogger("unweave")
@@ -31,7 +31,7 @@ _FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64"
 Source = Literal["rendered", "file"]
 
 
-class DSprites(Stored):
+class DSprites(IndexedDataset):
     """dSprites (2D Shapes): a white square, ellipse or heart on black, 737,280 binary images 64 x 64.
 
     Factors are class indices in the order of the original file: shape (square, ellipse, heart), scale (0.5,

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unweave.data.array_files import IN_MEMORY, converted
 from unweave.data.dataset import user_path
+from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import COLOUR, GREY, check_size, fit
-from unweave.data.store import IN_MEMORY, converted
-from unweave.data.stored import Stored
 from unweave.errors import UnweaveError
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 
-class Folder(Stored):
+class Folder(IndexedDataset):
     """All image files of a folder and its subfolders, without factors (SPEC DAT-10).
 
     Files (png, jpg, webp, bmp, gif and whatever else Pillow reads) are taken in the order of their paths;

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from unweave.data.cache import cache_folder, cached
 from unweave.data.dataset import channels_last, user_path
+from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import check_size
 from unweave.data.space import FactorSpace
-from unweave.data.stored import Stored
 from unweave.errors import UnweaveError, unknown
 
 logger = logging.getLogger("unweave")
@@ -48,7 +48,7 @@ _WINDOW = 0.6
 _FINE = 4
 
 
-class Glyphs(Stored):
+class Glyphs(IndexedDataset):
     """Capital letters in grey: typeface, letter 26, size 3, rotation 8, x 8, y 8.
 
     White on black, antialiased, centred by the letter's own extent; rotation from -35 to 35 degrees. ``bundled`` draws

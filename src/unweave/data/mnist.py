@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave.data.files import RealFile
+from unweave.data.indexed import IndexedDataset
 from unweave.data.space import FactorSpace
-from unweave.data.stored import Stored
 from unweave.errors import UnweaveError, unknown
 
 Part = Literal["train", "test"]
@@ -20,7 +20,7 @@ _PREFIX = {"train": "train", "test": "t10k"}
 _MAGIC = {1: 0x801, 3: 0x803}
 
 
-class _IDX(Stored):
+class _IDX(IndexedDataset):
     """Images and labels in IDX files; subclasses say which."""
 
     folder: ClassVar[str]

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from unweave.data.bands import Bands, cached_bands, distinct
 from unweave.data.cache import cache_folder
 from unweave.data.dataset import channels_last
+from unweave.data.distinct_strips import Bands, cached_bands, distinct
+from unweave.data.indexed import IndexedDataset
 from unweave.data.space import FactorSpace
-from unweave.data.stored import Stored
 from unweave.errors import UnweaveError
 
 logger = logging.getLogger("unweave")
@@ -35,7 +35,7 @@ _LIGHTS = np.array([[-0.8, 0.5, 0.4], [0.8, 0.5, 0.4], [0.0, 1.0, 0.25], [0.1, 0
 _STRENGTH = np.array([0.85, 0.85, 1.0, 0.7])
 
 
-class Objects3D(Stored):
+class Objects3D(IndexedDataset):
     """Toy animals, humans, planes, trucks and cars on a turntable, 15,360 images 64 x 64.
 
     A stand-in for Cars3D and SmallNORB: real variation of solid objects, made of balls, boxes, tubes and cones by exact

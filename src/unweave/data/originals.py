@@ -14,19 +14,19 @@ from typing import IO, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from unweave.data.array_files import Npz, converted, source_key
 from unweave.data.dataset import Channels
 from unweave.data.files import RealFile
 from unweave.data.folder import load_files
+from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import check_size, fit, resized
 from unweave.data.space import FactorSpace
-from unweave.data.store import Npz, converted, source_key
-from unweave.data.stored import Stored
 from unweave.errors import UnweaveError, unknown
 
 Tell = Callable[[int], None]
 
 
-class Cars3D(Stored):
+class Cars3D(IndexedDataset):
     """Cars3D: 183 car models seen from 24 azimuths and 4 elevations, 17,568 images 64 x 64 x 3.
 
     Factors, last fastest: elevation 4, azimuth 24, object_type 183 (in the order of list.txt, or of the file names).
@@ -193,7 +193,7 @@ def _norb_file(split: str, part: int) -> RealFile:
     )
 
 
-class SmallNORB(Stored):
+class SmallNORB(IndexedDataset):
     """SmallNORB: toys of 5 categories, 10 instances each, in grey, 64 x 64 (left camera).
 
     Factors: category (animal, human, plane, truck, car), instance, elevation (30 .. 70 degrees), azimuth (0 .. 340
@@ -325,7 +325,7 @@ def read_norb_rows(path: Path, rows: int | None = None, block: int = 500) -> Ite
             yield np.frombuffer(content, kind).reshape(n, *shape[1:])
 
 
-class Chairs3D(Stored):
+class Chairs3D(IndexedDataset):
     """3D Chairs: 86,366 renders of 1,393 chairs, 64 x 64, without factors.
 
     Read from rendered_chairs.tar or its unpacked folder (rendered_chairs/<model>/renders/*.png), in the order of the
@@ -395,7 +395,7 @@ def _picture(content: bytes, name: str, size: int, channels: int, crop: int | No
         raise UnweaveError(f"{name} is a broken image ({error})") from None
 
 
-class Faces3D(Stored):
+class Faces3D(IndexedDataset):
     """3D Faces (Basel): renders of 50 faces in grey, 127,050 images 64 x 64.
 
     Factors: identity 50, azimuth 21, elevation 11, lighting 11, last fastest. Read from basel_face_renders.pth, a torch
@@ -459,7 +459,7 @@ def _torch_bytes(path: Path) -> tuple[int, int]:
     )
 
 
-class CelebA(Stored):
+class CelebA(IndexedDataset):
     """CelebA: 202,599 aligned photographs of faces, 64 x 64 x 3; attributes as factors if asked for.
 
     Read from img_align_celeba.zip (celeba/ in the data folder), in the order of the file names. The whole picture of
@@ -607,7 +607,7 @@ _MPI3D_CHANNELS = {
 }
 
 
-class MPI3D(Stored):
+class MPI3D(IndexedDataset):
     """MPI3D: an object on a robot arm, 1,036,800 images 64 x 64 x 3 (460,800 for ``complex``).
 
     Factors, last fastest: object_color, object_shape, object_size, camera_height, background_color, horizontal_axis,

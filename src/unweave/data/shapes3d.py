@@ -8,14 +8,14 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from unweave.data.bands import Bands, cached_bands
+from unweave.data.array_files import Hdf5
 from unweave.data.cache import cache_folder
 from unweave.data.dataset import Channels, channels_last
+from unweave.data.distinct_strips import Bands, cached_bands
 from unweave.data.files import RealFile
-from unweave.data.room import FLOOR, OBJECT, SIZE, SKY, WALL, view
+from unweave.data.indexed import IndexedDataset
+from unweave.data.shapes3d_renderer import FLOOR, OBJECT, SIZE, SKY, WALL, view
 from unweave.data.space import Array, FactorSpace
-from unweave.data.store import Hdf5
-from unweave.data.stored import Stored
 from unweave.errors import UnweaveError, unknown
 
 logger = logging.getLogger("unweave")
@@ -40,7 +40,7 @@ _LABELS = (
 )
 
 
-class Shapes3D(Stored):
+class Shapes3D(IndexedDataset):
     """3D Shapes: a cube, cylinder, sphere or capsule in a room, 480,000 images 64 x 64 x 3.
 
     Factors are class indices in the order of the original file: floor_hue, wall_hue, object_hue (hue k/10), scale

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.data.dataset import Batch, Dataset, channels_last
 from unweave.data.dsprites import DSprites
 from unweave.data.files import RealFile
+from unweave.data.indexed import IndexedDataset
 from unweave.data.space import Array, FactorSpace
-from unweave.data.stored import Stored
 from unweave.errors import UnweaveError, unknown
 
 _SIZE = 64
@@ -70,7 +70,7 @@ class ColoredSprites(Dataset):
 Ground = Literal["color", "noise", "texture"]
 
 
-class BusySprites(Stored):
+class BusySprites(IndexedDataset):
     """dSprites with what is not a factor drawn at random: a colour, noise, or a picture behind.
 
     ==========  ==================================================================================

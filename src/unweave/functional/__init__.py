@@ -18,9 +18,9 @@ from unweave.functional.density_ratio import (
     permute_dims,
 )
 from unweave.functional.divergence import kl, kl_per_latent
+from unweave.functional.gradient_penalty import gradient_penalty
 from unweave.functional.mmd import gaussian_kernel, inverse_multiquadratic, mmd
 from unweave.functional.moments import code_covariance, covariance, covariance_penalties
-from unweave.functional.penalty import gradient_penalty
 from unweave.functional.units import averaged_to_summed, summed_to_averaged
 
 __all__ = [

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.nn import Parameter
 
-from unweave.functional.penalty import gradient_penalty
+from unweave.functional.gradient_penalty import gradient_penalty
 from unweave.objectives.core import CriticLoss, Loss, Objective, Progress, frozen
 
 

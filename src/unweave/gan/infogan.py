@@ -10,19 +10,19 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from unweave.choices import Form
 from unweave.errors import UnweaveError
 from unweave.gan.games import OriginalGame, WassersteinGame
 from unweave.networks.infogan import InfoGANCritic, InfoGANGenerator
 from unweave.objectives import Objective
-from unweave.vae import Measured, as_tensor
+from unweave.slots import Form
+from unweave.vae import Measurement, as_tensor
 
 
-class Drawn(NamedTuple):
+class GeneratedBatch(NamedTuple):
     """Codes from their prior: continuous ones ``(n, continuous)`` in [-1, 1], classes ``(n, categorical)``, noise.
 
     Example:
-        >>> Drawn(torch.zeros(2, 4), torch.zeros(2, 1, dtype=torch.long), torch.zeros(2, 62)).noise.shape
+        >>> GeneratedBatch(torch.zeros(2, 4), torch.zeros(2, 1, dtype=torch.long), torch.zeros(2, 62)).noise.shape
         torch.Size([2, 62])
     """
 
@@ -90,17 +90,17 @@ class GAN(nn.Module, ABC):
     def game(self) -> Objective:
         """The objective that trains this model."""
 
-    def draw(self, n: int) -> Drawn:
+    def draw(self, n: int) -> GeneratedBatch:
         """``n`` codes and noises from their priors."""
         like = self.shown_noise
         classes = [torch.randint(size, (n,), device=like.device) for size in self.categorical]
-        return Drawn(
+        return GeneratedBatch(
             2 * torch.rand(n, self.continuous, device=like.device, dtype=like.dtype) - 1,
             torch.stack(classes, 1) if classes else torch.zeros(n, 0, dtype=torch.long, device=like.device),
             torch.randn(n, self.noise, device=like.device, dtype=like.dtype),
         )
 
-    def generate(self, drawn: Drawn) -> Tensor:
+    def generate(self, drawn: GeneratedBatch) -> Tensor:
         """``G(c, e)``, images in [0, 1]."""
         hot = [
             F.one_hot(drawn.classes[:, j], size).to(drawn.noise) for j, size in enumerate(self.categorical)
@@ -108,7 +108,7 @@ class GAN(nn.Module, ABC):
         images: Tensor = self.generator(torch.cat([drawn.continuous, *hot, drawn.noise], 1))
         return images
 
-    def log_likelihood(self, features: Tensor, drawn: Drawn) -> Tensor:
+    def log_likelihood(self, features: Tensor, drawn: GeneratedBatch) -> Tensor:
         """``log Q(c_j|x)`` of the codes that images were made from, ``(n, latents)``, from Q's features (Eq. 13)."""
         mean, log_variance, logits = self._split(features)
         squares = (drawn.continuous - mean).square() * (-log_variance).exp()
@@ -123,7 +123,7 @@ class GAN(nn.Module, ABC):
         return torch.tensor(sizes, dtype=torch.float32, device=self.device).log()
 
     @torch.no_grad()
-    def measure(self, images: Tensor, *, likelihood: bool = True) -> Measured:
+    def measure(self, images: Tensor, *, likelihood: bool = True) -> Measurement:
         """Codes, their deviations, and what they tell in nats: the entropy of ``p(c_j)`` less that of ``Q(c_j|x)``."""
         mean, log_variance, logits = self._split(self.critic(images)[1])
         means, scales = [mean], [(0.5 * log_variance).exp()]
@@ -135,7 +135,7 @@ class GAN(nn.Module, ABC):
             scales.append((probability @ values.square() - expected.square()).clamp(min=0).sqrt()[:, None])
             entropy = -(probability * of_class.log_softmax(1)).sum(1, keepdim=True)
             told.append(math.log(of_class.shape[1]) - entropy)
-        return Measured(torch.cat(means, 1), torch.cat(scales, 1), torch.cat(told, 1), None)
+        return Measurement(torch.cat(means, 1), torch.cat(scales, 1), torch.cat(told, 1), None)
 
     def codes(
         self, images: NDArray[Any], block: int = 256
@@ -162,7 +162,7 @@ class GAN(nn.Module, ABC):
                 .argmin(1)
                 for j, size in enumerate(self.categorical)
             ]
-            drawn = Drawn(
+            drawn = GeneratedBatch(
                 part[:, : self.continuous],
                 torch.stack(classes, 1)
                 if classes

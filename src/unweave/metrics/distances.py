@@ -13,7 +13,7 @@ from unweave.metrics.statistics import rank_correlation
 from unweave.metrics.validation import check_count
 
 Floats = NDArray[np.float64]
-Loss = Callable[[Any, Any], Any]
+PixelLoss = Callable[[Any, Any], Any]
 """Images in [0, 1], (n, channels, height, width) each, to one distance a pair, (n,)."""
 
 
@@ -56,7 +56,7 @@ def bce(a: Any, b: Any) -> Floats:
     return result
 
 
-def overlap(loss: Loss = mse, *, radius: int = 31, weight: float | None = None) -> Loss:
+def overlap(loss: PixelLoss = mse, *, radius: int = 31, weight: float | None = None) -> PixelLoss:
     """The loss that also compares box-blurred images: L(a, b) + weight L(blur a, blur b).
 
     Args:
@@ -91,7 +91,12 @@ def overlap(loss: Loss = mse, *, radius: int = 31, weight: float | None = None) 
     return both
 
 
-LOSSES: dict[str, Loss] = {"mse": mse, "bce": bce, "blurred_mse": overlap(mse), "blurred_bce": overlap(bce)}
+LOSSES: dict[str, PixelLoss] = {
+    "mse": mse,
+    "bce": bce,
+    "blurred_mse": overlap(mse),
+    "blurred_bce": overlap(bce),
+}
 """Losses by name; any function of two batches of images will do."""
 
 
@@ -154,7 +159,7 @@ def perceived_distances(
     dataset: ImageSource,
     rng: np.random.Generator,
     *,
-    loss: str | Loss = "mse",
+    loss: str | PixelLoss = "mse",
     pairs: int = 50_000,
     factors: Sequence[str] | None = None,
     block: int = 1_000,
@@ -244,7 +249,7 @@ def distance_matrices(
     factor: str,
     rng: np.random.Generator,
     *,
-    loss: str | Loss = "mse",
+    loss: str | PixelLoss = "mse",
     encode: Callable[[Any], tuple[Any, Any]] | None = None,
     decode: Callable[[Any], Any] | None = None,
     traversals: int = 50,
@@ -308,7 +313,7 @@ def _kl(m: Floats, s: Floats, n: Floats, t: Floats) -> Floats:
     return result
 
 
-def _loss(loss: str | Loss) -> tuple[str, Loss]:
+def _loss(loss: str | PixelLoss) -> tuple[str, PixelLoss]:
     if isinstance(loss, str):
         if loss not in LOSSES:
             raise unknown("loss", loss, LOSSES)

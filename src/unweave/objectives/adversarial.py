@@ -6,7 +6,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn import Parameter
 
-from unweave.choices import Form
 from unweave.errors import UnweaveError
 from unweave.functional.density_ratio import (
     discriminator_accuracy,
@@ -16,6 +15,7 @@ from unweave.functional.density_ratio import (
 )
 from unweave.networks import Discriminator
 from unweave.objectives.core import CriticLoss, Loss, Objective, Progress, at_least_zero, bound, frozen
+from unweave.slots import Form
 from unweave.vae import VAE
 
 

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution
 
-from unweave.choices import Form
 from unweave.errors import UnweaveError
 from unweave.functional.decomposition import (
     Aggregate,
@@ -25,6 +24,7 @@ from unweave.functional.mmd import SCALES, Kernel, gaussian_kernel, inverse_mult
 from unweave.functional.moments import code_covariance, covariance, covariance_penalties
 from unweave.objectives.bound import posteriors_of
 from unweave.objectives.core import Loss, Objective, Progress, Source, at_least_zero, bound
+from unweave.slots import Form
 from unweave.vae import VAE, as_tensor
 
 

@@ -5,10 +5,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from unweave.choices import Form
 from unweave.errors import UnweaveError
 from unweave.functional.decomposition import half_log_determinant
 from unweave.objectives.core import Loss, Objective, Progress, at_least_zero, bound
+from unweave.slots import Form
 from unweave.vae import VAE
 
 

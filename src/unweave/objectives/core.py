@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 from torch.nn import Parameter
 
-from unweave.choices import Form
 from unweave.errors import UnweaveError
 from unweave.functional.divergence import factorises, kl, kl_per_latent
+from unweave.slots import Form
 from unweave.vae import VAE
 
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from torch.distributions import Independent, Normal
 
 from unweave.errors import UnweaveError
-from unweave.functional.spectrum import singular_values
+from unweave.functional.singular_values import singular_values
 
 _LOG_VARIANCES = (-20.0, 20.0)
 """Where a learned log-variance is kept, so that no step can make the prior degenerate."""

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution, Normal, constraints, register_kl
 
-from unweave.functional.absolute import absolute_moment
+from unweave.functional.gaussian_moments import absolute_moment
 from unweave.priors.tree import Tree
 
 Shape = torch.Size | list[int] | tuple[int, ...]

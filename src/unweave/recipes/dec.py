@@ -19,7 +19,7 @@ from unweave.plots.style import PALETTE, style
 from unweave.plots.sweeps import Point, trade_off
 from unweave.priors import GaussianMixture, StandardNormal, StudentT
 from unweave.recipes.claims import equal, higher, paired, proportion
-from unweave.recipes.recipe import Job, Outcome, Scale, data_or_stand_in, recipe
+from unweave.recipes.recipe import Conclusion, Job, Scale, data_or_stand_in, recipe
 from unweave.runs.config import Config
 from unweave.runs.evaluation import codes_of
 from unweave.runs.run import Run
@@ -110,7 +110,7 @@ def heavy_tails(scale: Scale) -> dict[str, Any]:
     published="curves only (figure 2 top): FactorVAE score over reconstruction loss, 100 networks a point",
     runs=anisotropic,
 )
-def figure_2_top(job: Job) -> Outcome:
+def figure_2_top(job: Job) -> Conclusion:
     """Scores of the three priors; the claim is tested on pairs of runs with the same beta and seed."""
     found = {name: np.array([disentanglement(run) for run in job.runs(name)]) for name in job.variants}
     lost = {name: job.scores(name, "nll") for name in job.variants}
@@ -127,7 +127,7 @@ def figure_2_top(job: Job) -> Outcome:
     )
     _say_shapes(job)
     job.note("The betas of the figure stand in no text; these are ours.")
-    return Outcome(
+    return Conclusion(
         rows=_scored(found, lost),
         pictures={
             "trade-off": trade_off(
@@ -151,7 +151,7 @@ def figure_2_top(job: Job) -> Outcome:
     published="curves only (figure 2 bottom): FactorVAE score over reconstruction loss, 100 networks a point",
     runs=heavy_tails,
 )
-def figure_2_bottom(job: Job) -> Outcome:
+def figure_2_bottom(job: Job) -> Conclusion:
     """Scores over the degrees of freedom; the claim is tested on pairs of runs with the same seed."""
     found = {name: np.array([disentanglement(run) for run in job.runs(name)]) for name in job.variants}
     lost = {name: job.scores(name, "nll") for name in job.variants}
@@ -169,7 +169,7 @@ def figure_2_bottom(job: Job) -> Outcome:
         unit_interval=True,
     )
     light = [values for name, values in zip(list(found)[1:], heavy, strict=True) if _nu(name) <= 10]
-    return Outcome(
+    return Conclusion(
         rows=_scored(found, lost),
         pictures={"trade-off": drawn},
         findings=[
@@ -187,7 +187,7 @@ def figure_2_bottom(job: Job) -> Outcome:
     "too large a beta spoils the match.",
     published="densities only (figure 3)",
 )
-def figure_3(job: Job) -> Outcome:
+def figure_3(job: Job) -> Conclusion:
     """All VAEs of the grid, trained at once; overlap and mismatch as numbers."""
     alphas, betas = job.pick(smoke=((0.0, 3.0), (0.1, 1.2)), small=(ALPHAS, BETAS), paper=(ALPHAS, BETAS))
     seeds, steps = job.pick(smoke=(2, 5), small=(4, 500), paper=(10, 500))
@@ -199,7 +199,7 @@ def figure_3(job: Job) -> Outcome:
         rows.append([f"α = {alpha:g}", *(f"{m:.3g} / {k:.2f}" for m, k in zip(many, apart, strict=True))])
     grows, falls = np.diff(overlap, axis=1) > 0, np.diff(mismatch, axis=0) < 0
     job.note(f"The alphas and betas of the figure stand in no text; these are ours. {seeds} seeds of each.")
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={
             "densities": theory_plots.alpha_beta(
@@ -279,7 +279,7 @@ def sparse(scale: Scale) -> dict[str, Any]:
     published="curves only (figure 4): Hoyer sparsity, reconstruction loss and MMD over alpha, 3 networks a point",
     runs=sparse,
 )
-def figure_4(job: Job) -> Outcome:
+def figure_4(job: Job) -> Conclusion:
     """Three panels over alpha; both claims are tested at the largest alpha."""
     of: dict[str, dict[str, Array]] = {}
     for name in job.variants:
@@ -319,7 +319,7 @@ def figure_4(job: Job) -> Outcome:
         "Data, number of latents, beta and kernel were chosen after about a dozen trials of one seed, none of "
         "which showed the claims clearly."
     )
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={"sparsity": _over_alpha(of, at, lines)},
         findings=[
@@ -335,7 +335,7 @@ def figure_4(job: Job) -> Outcome:
     claim="The product of Student-t tends to the isotropic Gaussian as ν grows.",
     published="densities (figure 5); the limit is exact",
 )
-def figure_5(job: Job) -> Outcome:
+def figure_5(job: Job) -> Conclusion:
     """The three densities, and how far each is from the Gaussian."""
     axis = np.linspace(-4, 4, 81)
     points = np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)
@@ -347,7 +347,7 @@ def figure_5(job: Job) -> Outcome:
     rows += [[f"{nu:g}", f"{value:.2e}"] for nu, value in apart.items()]
     panels = {f"ν = {nu:g}": lambda z, nu=nu: density(StudentT(2, nu=nu), z) for nu in (3.0, 5.0, 100.0)}
     nearer = float(np.all(np.diff(list(apart.values())) < 0))
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={"densities": prior_plots.densities(panels)},
         findings=[
@@ -363,7 +363,7 @@ def figure_5(job: Job) -> Outcome:
     claim="Four equal modes at {0, 1}² with variance 0.03 each.",
     published="density (figure 6), C = 4, D = 2, Σ = 0.03 I, weights 1/4 (Eq. 9)",
 )
-def figure_6(job: Job) -> Outcome:
+def figure_6(job: Job) -> Conclusion:
     """The density, checked against the formula at its modes and for its mass."""
     corners = np.array([[a, b] for a in (0.0, 1.0) for b in (0.0, 1.0)])
     squares = ((corners[:, None] - corners) ** 2).sum(-1)
@@ -380,7 +380,7 @@ def figure_6(job: Job) -> Outcome:
     ]
     rows.append(["mass on [-2, 3]²", f"{mass:.6f}", "1"])
     panels = {"mixture of four Gaussians": lambda z: density(prior, z)}
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={"density": prior_plots.densities(panels, low=-0.75, high=1.75)},
         findings=[
@@ -404,10 +404,10 @@ def _annealing(job: Job, which: str) -> tuple[list[list[str]], Mapping[str, Figu
     claim="L_β(x) = L(x; annealed target) + (β − 1) H[q] + log F_β for every prior (theorem 1).",
     published="an identity: the difference is 0",
 )
-def theorem_1(job: Job) -> Outcome:
+def theorem_1(job: Job) -> Conclusion:
     """Both sides by quadrature, for four priors."""
     rows, pictures, chosen = _annealing(job, "theorem 1")
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures=pictures,
         findings=[
@@ -427,7 +427,7 @@ def theorem_1(job: Job) -> Outcome:
     claim="L_β(x; θ, φ) = L(x; θ', φ') + (β − 1)/2 log |S'| + c; stationary points correspond (corollaries 1 and 2).",
     published="an identity: the difference is 0; at a stationary point the rescaled gradient is 0",
 )
-def corollary_1(job: Job) -> Outcome:
+def corollary_1(job: Job) -> Conclusion:
     """Both sides of corollary 1, and the gradient of corollary 2 at an optimum, rescaled and not."""
     rows, _, chosen = _annealing(job, "corollary")
     same, _, rescaled, plain = (float(row[3]) for row in chosen)
@@ -450,7 +450,7 @@ def corollary_1(job: Job) -> Outcome:
         title="ELBO of rescaled networks, bonus and constant",
         level=("objective of the β-VAE", [each.left for each in sides]),
     )
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={"corollary-1": drawn},
         findings=[
@@ -472,7 +472,7 @@ def corollary_1(job: Job) -> Outcome:
     "with other priors it does.",
     published="an identity: the change is 0",
 )
-def theorem_2(job: Job) -> Outcome:
+def theorem_2(job: Job) -> Conclusion:
     """Change of the objective of data points under random rotations of encoder and decoder."""
     latents, count, images, samples = job.pick(
         smoke=(4, 3, 4, 8), small=(20, 100, 16, 64), paper=(20, 1000, 16, 64)
@@ -487,7 +487,7 @@ def theorem_2(job: Job) -> Outcome:
         rows.append([name, f"{size.mean():.2g}", f"{size.max():.2g}", f"{size.max(1).min():.2g}"])
     round_ = float(np.abs(found.changes["StandardNormal"]).max())
     others = [np.abs(change).max(1) for name, change in found.changes.items() if name != "StandardNormal"]
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={"rotations": theory_plots.rotations(found.changes)},
         findings=[
@@ -508,7 +508,7 @@ def theorem_2(job: Job) -> Outcome:
     "be negative; the bias goes with large batches.",
     published="E Ĥ ≈ log n + E H[q(z|x)] for B ≪ n (appendix C); no bias at B = n",
 )
-def appendix_c(job: Job) -> Outcome:
+def appendix_c(job: Job) -> Conclusion:
     """The estimate over the batch size where everything is known; encodings that hardly overlap, and some that do."""
     small = (2, 8, 32, 128, 512, 2048, 5000)
     sizes, n, batches = job.pick(
@@ -525,7 +525,7 @@ def appendix_c(job: Job) -> Outcome:
         ["2, hardly any overlap", f"{rare.estimates[0]:.2f}", f"log n + E H: {rare.no_overlap:.2f}", ""]
     )
     spread = float(np.hypot(some.errors[-1], some.exact_error))
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={
             "entropy": theory_plots.entropy_bias(

@@ -27,12 +27,12 @@ from unweave.metrics.interventions import plan_pairs
 from unweave.metrics.validation import factor_classes
 from unweave.plots.images import image_grid
 from unweave.plots.metrics import bars, sensitivity_curves
-from unweave.plots.panels import Band, banded_curves, histograms, value_histograms
+from unweave.plots.seed_bands import Band, banded_curves, histograms, value_histograms
 from unweave.plots.style import INK
 from unweave.plots.sweeps import Point, trade_off
 from unweave.plots.traversals import traversal_codes
 from unweave.recipes.claims import Finding, correlated, equal, exceeds, higher, paired
-from unweave.recipes.recipe import Job, Outcome, Scale, at, data_or_stand_in, recipe
+from unweave.recipes.recipe import Conclusion, Job, Scale, at, data_or_stand_in, recipe
 from unweave.runs.config import Config
 from unweave.runs.evaluation import codes_of
 from unweave.runs.likelihood import log_likelihood
@@ -504,7 +504,7 @@ def orientation_known(codes: Floats, orientation: NDArray[Any]) -> float:
     published="beta-VAE score 100 % without orientation, the shape left out of account (figure 3)",
     runs=betas_alone,
 )
-def figure_3(job: Job) -> Outcome:
+def figure_3(job: Job) -> Conclusion:
     """Both metrics on codes that hold scale, x and y and nothing of orientation, exactly and in a trained model."""
     describe(job)
     repeats = job.pick(smoke=3, small=10, paper=10)
@@ -532,7 +532,7 @@ def figure_3(job: Job) -> Outcome:
         },
         f"trained\n{variant}": {"beta-VAE score": old, "FactorVAE score": new},
     }
-    return Outcome(
+    return Conclusion(
         rows,
         [
             equal(
@@ -566,7 +566,7 @@ def figure_3(job: Job) -> Outcome:
     published="curves only",
     runs=stages_2d("beta", "gamma"),
 )
-def figure_4(job: Job) -> Outcome:
+def figure_4(job: Job) -> Conclusion:
     """Errors as logged, scores where runs were stopped."""
     describe(job)
     last = job.runs("beta=1")[0].config.steps
@@ -586,7 +586,7 @@ def figure_4(job: Job) -> Outcome:
             row.append((title if name == ERROR else "", lines))
         panels.append(row)
     top = best(job, "gamma")
-    return Outcome(
+    return Conclusion(
         table(job, {ERROR: "reconstruction error", HIGGINS: "beta-VAE score", SCORE: "FactorVAE score"}),
         [
             higher(
@@ -629,12 +629,12 @@ def against_error(job: Job) -> Figure:
     published="about 0.82 (gamma = 40) against 0.73 (beta = 4), both with reconstruction error around 45 (section 6)",
     runs=shapes_2d,
 )
-def figure_5(job: Job) -> Outcome:
+def figure_5(job: Job) -> Conclusion:
     """The trade-off, and the best of one against the best of the other."""
     describe(job)
     looked(job)
     one, two = best(job, "gamma"), best(job, "beta")
-    return Outcome(
+    return Conclusion(
         table(job, {ERROR: "reconstruction error", SCORE: "FactorVAE score"}),
         [
             higher(
@@ -655,7 +655,7 @@ def figure_5(job: Job) -> Outcome:
     published="scores 0.814 (beta = 4) and 0.889 (gamma = 35); pictures",
     runs=shapes_2d,
 )
-def figure_6(job: Job) -> Outcome:
+def figure_6(job: Job) -> Conclusion:
     """Traversals, and how much of each factor the latent knows that knows most of it."""
     describe(job)
     names = ("shape", "scale", "orientation", "x", "y")
@@ -670,7 +670,7 @@ def figure_6(job: Job) -> Outcome:
     models = [best_run(job, start) for start in ("beta", "gamma")]
     rows = [["factor", "share of it that the best latent knows, mean over runs"]]
     rows += [[name, f"{value:.3f}"] for name, value in zip(names, share.mean(axis=0), strict=True)]
-    return Outcome(
+    return Conclusion(
         rows,
         [
             paired(
@@ -719,7 +719,7 @@ def true_total_correlation(run: Run, images: int, samples: int = 1000) -> float:
     published="curves only",
     runs=stages_2d("gamma"),
 )
-def figure_7(job: Job) -> Outcome:
+def figure_7(job: Job) -> Conclusion:
     """The aggregate posterior's own total correlation beside the discriminator's estimate."""
     describe(job)
     looked(job)
@@ -750,7 +750,7 @@ def figure_7(job: Job) -> Outcome:
         ends, estimates = [*ends, *values[-1]], [*estimates, *guessed]
         rows.append([f"{setting(variant):g}", f"{np.mean(values[-1]):.3f}", f"{np.mean(guessed):.3f}"])
     lowest, highest = (f"gamma={pick(gammas):g}" for pick in (min, max))
-    return Outcome(
+    return Conclusion(
         rows,
         [
             paired("true total correlation minus the discriminator's estimate (nats)", ends, estimates),
@@ -771,7 +771,7 @@ def figure_7(job: Job) -> Outcome:
 # Figures 8, 9, 33 to 35: InfoWGAN-GP on 2D Shapes ---------------------------------------------------------------------
 
 
-def gan_figure(job: Job) -> Outcome:
+def gan_figure(job: Job) -> Conclusion:
     """Scores for each weight of the information term, traversals of the best run, and FactorVAE beside it."""
     describe(job)
     weights = sorted(among(job, "lambda"), key=setting)
@@ -790,7 +790,7 @@ def gan_figure(job: Job) -> Outcome:
         job.scores(top, SCORE),
     )
     title = f"InfoWGAN-GP, {variant}: score {score:.3f}"
-    return Outcome(
+    return Conclusion(
         table(job, {HIGGINS: "beta-VAE score", SCORE: "FactorVAE score"}),
         [found],
         {
@@ -862,11 +862,11 @@ recipe(
     published="reconstruction error 3515 (gamma = 36) against 3570 (beta = 24) (section 6)",
     runs=shapes_3d,
 )
-def figure_10(job: Job) -> Outcome:
+def figure_10(job: Job) -> Conclusion:
     """As figure 5; the errors of the two best."""
     describe(job)
     one, two = best(job, "gamma"), best(job, "beta")
-    return Outcome(
+    return Conclusion(
         table(job, {ERROR: "reconstruction error", SCORE: "FactorVAE score"}),
         [
             higher(
@@ -887,11 +887,11 @@ def figure_10(job: Job) -> Outcome:
     published="scores 1.00 (beta = 32) and 1.00 (gamma = 7); pictures",
     runs=shapes_3d,
 )
-def figure_11(job: Job) -> Outcome:
+def figure_11(job: Job) -> Conclusion:
     """Traversals of the best runs and their scores."""
     describe(job)
     models = [best_run(job, start) for start in ("beta", "gamma")]
-    return Outcome(
+    return Conclusion(
         [["model", "best FactorVAE score"], *([variant, f"{score:.3f}"] for _, variant, score in models)],
         [
             equal(f"best FactorVAE score of {kind}", score, 1.0, within=0.05, null=5 / 6)
@@ -904,10 +904,10 @@ def figure_11(job: Job) -> Outcome:
 # Figures 12 to 15, 38, 39: data without factors -----------------------------------------------------------------------
 
 
-def unlabelled(name: str, **stand_in: Any) -> Callable[[Job], Outcome]:
+def unlabelled(name: str, **stand_in: Any) -> Callable[[Job], Conclusion]:
     """Reconstruction errors over training, and traversals of a model of each kind."""
 
-    def conclude(job: Job) -> Outcome:
+    def conclude(job: Job) -> Conclusion:
         describe(job)
         job.note(data_or_stand_in(name, "Objects3D", **stand_in)[1])
         ours, theirs = among(job, "gamma"), [v for v in among(job, "beta") if setting(v) > 1]
@@ -925,7 +925,7 @@ def unlabelled(name: str, **stand_in: Any) -> Callable[[Job], Outcome]:
         }
         if job.recipe.id in ("fac-fig13", "fac-fig14", "fac-fig15"):
             pictures = dict(reversed(pictures.items()))
-        return Outcome(
+        return Conclusion(
             table(job, {ERROR: "reconstruction error"}),
             [
                 higher(
@@ -1067,13 +1067,13 @@ def sensitivity_of(name: str, grid: Mapping[str, Sequence[int]], values: Floats)
     published="curves only",
     runs=one_beta_vae,
 )
-def figure_16(job: Job) -> Outcome:
+def figure_16(job: Job) -> Conclusion:
     """The score along the optimiser's way, on one fixed model."""
     codes, _, factors = one_model(job)
     values = higgins_by_settings(job, codes, factors)
     found = sensitivity_of(HIGGINS, {"L": CANDIDATES[job.scale], "iterations": ITERATIONS[job.scale]}, values)
     where = np.broadcast_to(np.array(ITERATIONS[job.scale])[:, None], values.shape)
-    return Outcome(
+    return Conclusion(
         found.table(),
         [correlated("rank correlation of iterations and score", where.ravel(), values.ravel())],
         {"sensitivity": sensitivity_curves([found])},
@@ -1087,7 +1087,7 @@ def figure_16(job: Job) -> Outcome:
     published="curves only (figures 16 and 17)",
     runs=one_beta_vae,
 )
-def figure_17(job: Job) -> Outcome:
+def figure_17(job: Job) -> Conclusion:
     """The range of each metric over its settings, seed by seed, on one fixed model."""
     codes, scales, factors = one_model(job)
 
@@ -1121,7 +1121,7 @@ def figure_17(job: Job) -> Outcome:
             for name, each, ranges in (("Higgins et al.", two, spread[0]), ("FactorVAE", one, spread[1]))
         ),
     ]
-    return Outcome(
+    return Conclusion(
         rows,
         [paired("range of the metric of Higgins et al. minus range of the FactorVAE metric", *spread)],
         {"sensitivity": sensitivity_curves([one, two])},
@@ -1150,7 +1150,7 @@ def batch_densities(run: Run, samples: int) -> tuple[Floats, Floats]:
     published="histograms for beta = 1, 5, 9 with the estimates in their titles",
     runs=batch_estimates,
 )
-def figure_18(job: Job) -> Outcome:
+def figure_18(job: Job) -> Conclusion:
     """Histograms of both densities and the estimates that follow."""
     describe(job)
     job.admit(
@@ -1178,7 +1178,7 @@ def figure_18(job: Job) -> Outcome:
         rows=["log q(z)", "log of the product\nof marginals"],
         titles=[f"{variant}: estimate {value:.2f}" for variant, _, value in shown],
     )
-    return Outcome(
+    return Conclusion(
         rows,
         [exceeds("estimate of total correlation at beta=1 (nats)", estimates["beta=1"], 0.0, sign=-1)],
         {"densities": figure},
@@ -1202,7 +1202,7 @@ def likelihoods(scale: Scale) -> dict[str, Any]:
     "gamma = 6 -3520 (5000 particles, appendix E)",
     runs=likelihoods,
 )
-def appendix_e(job: Job) -> Outcome:
+def appendix_e(job: Job) -> Conclusion:
     """The importance-weighted bound of the best run of each kind on the same images."""
     describe(job)
     images, particles = job.pick(smoke=(2, 20), small=(24, 500), paper=(1000, 5000))
@@ -1222,7 +1222,7 @@ def appendix_e(job: Job) -> Outcome:
             pictures[f"samples-{data}-{start}"] = samples_sheet(
                 run, scored(variant.removeprefix(f"{data} "), score)
             )
-    return Outcome(
+    return Conclusion(
         rows,
         [
             paired(
@@ -1266,7 +1266,7 @@ def samples_sheet(run: Run, title: str) -> Figure:
     published="curves only",
     runs=adversarial_2d,
 )
-def figure_23(job: Job) -> Outcome:
+def figure_23(job: Job) -> Conclusion:
     """Errors over training and final scores of the two, beside FactorVAE."""
     describe(job)
     kinds = {"AAE": "AAE", "variant of FactorVAE (Eq. 12)": "Eq. 12"}
@@ -1290,7 +1290,7 @@ def figure_23(job: Job) -> Outcome:
             (title, ([setting(v) for v in among(job, start)], np.stack([v[:least] for v in values], axis=1)))
         )
     top = best(job, "gamma")
-    return Outcome(
+    return Conclusion(
         table(job, {ERROR: "reconstruction error", HIGGINS: "beta-VAE score", SCORE: "FactorVAE score"}),
         [
             higher(
@@ -1316,7 +1316,7 @@ def figure_23(job: Job) -> Outcome:
     published="curves only",
     runs=shapes_2d,
 )
-def figure_37(job: Job) -> Outcome:
+def figure_37(job: Job) -> Conclusion:
     """Accuracies as logged, and their mean over the last quarter."""
     describe(job)
     lines = {v: history(job.runs(v), "discriminator_accuracy") for v in among(job, "gamma")}
@@ -1327,7 +1327,7 @@ def figure_37(job: Job) -> Outcome:
         [f"{setting(v):g}", f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.3f}"]
         for v, values in ends.items()
     ]
-    return Outcome(
+    return Conclusion(
         rows,
         [
             higher(
@@ -1347,7 +1347,7 @@ def figure_37(job: Job) -> Outcome:
     published="histograms for beta = 1, 4, 16, 64 and gamma = 10, 20, 40, 80",
     runs=shapes_2d,
 )
-def figure_40(job: Job) -> Outcome:
+def figure_40(job: Job) -> Conclusion:
     """Samples of q(z_j) of the first seed, and the divergence of the marginals from N(0, 1)."""
     describe(job)
     rows = [["runs", "sum over latents of KL(q(z_j) to N(0, 1)) (nats)"]]
@@ -1365,7 +1365,7 @@ def figure_40(job: Job) -> Outcome:
             drawn.append(list(z.T.astype(float)))
             rows.append([variant, f"{np.mean(apart[variant]):.3f} ± {np.std(apart[variant], ddof=1):.3f}"])
     latents = [f"z{j}" for j in range(len(cells["beta"][0]))]
-    return Outcome(
+    return Conclusion(
         rows,
         [
             higher(
@@ -1461,10 +1461,10 @@ def noise_changes(run: Run, images: int, noises: int = 8) -> tuple[float, float,
 
 def traversal_figure(
     claimed: Callable[[Job, dict[str, Floats], dict[str, Floats]], Finding],
-) -> Callable[[Job], Outcome]:
+) -> Callable[[Job], Conclusion]:
     """Traversals of codes, and what the continuous ones tell of the class."""
 
-    def conclude(job: Job) -> Outcome:
+    def conclude(job: Job) -> Conclusion:
         describe(job)
         told = {v: np.array([class_information(run) for run in job.runs(v)]) for v in job.variants}
         rows = [["runs", "share of the class in the continuous codes", "shuffled"]]
@@ -1476,7 +1476,7 @@ def traversal_figure(
         several = len(job.variants) == 1
         figure = code_sheet(job.runs(shown)[: 5 if several else 1], title=shown)
         found = claimed(job, {v: t[:, 0] for v, t in told.items()}, {v: t[:, 1] for v, t in told.items()})
-        return Outcome(rows, [found], {"traversals": figure})
+        return Conclusion(rows, [found], {"traversals": figure})
 
     return conclude
 
@@ -1544,10 +1544,10 @@ for _id, _title, _claim, _kinds, _model, _claimed in (
     )
 
 
-def noise_figure(kind: str) -> Callable[[Job], Outcome]:
+def noise_figure(kind: str) -> Callable[[Job], Conclusion]:
     """Reconstructions with different noise, and how often it changes their class."""
 
-    def conclude(job: Job) -> Outcome:
+    def conclude(job: Job) -> Conclusion:
         describe(job)
         images = job.pick(smoke=20, small=200, paper=1000)
         found = {v: [noise_changes(run, images) for run in job.runs(v)] for v in job.variants}
@@ -1575,7 +1575,7 @@ def noise_figure(kind: str) -> Callable[[Job], Outcome]:
                 changed[last],
             )
         figure = image_grid(found[last][0][2][:8], title=f"{last}: original, then other noise")
-        return Outcome(rows, [claim], {"reconstructions": figure})
+        return Conclusion(rows, [claim], {"reconstructions": figure})
 
     return conclude
 
@@ -1615,20 +1615,20 @@ for _id, _title, _claim, _kinds, _how in (
     published="curve only; an accuracy of one half is that of a discriminator that takes all for real",
     runs=gans_on_digits(TEN),
 )
-def figure_24(job: Job) -> Outcome:
+def figure_24(job: Job) -> Conclusion:
     """Accuracies as logged, and their mean over the last quarter."""
     describe(job)
     (variant,) = job.variants
     ends = np.array([late(run, "discriminator_accuracy") for run in job.runs(variant)])
     line = history(job.runs(variant), "discriminator_accuracy")
-    return Outcome(
+    return Conclusion(
         [["runs", "accuracy, last quarter"], [variant, f"{ends.mean():.3f} ± {ends.std(ddof=1):.3f}"]],
         [equal("accuracy over the last quarter of training", float(ends.mean()), 0.5, within=0.05, null=1.0)],
         {"accuracy": banded_curves([[("", {"InfoGAN": line})]], rows=["accuracy"], unit_interval=(0,))},
     )
 
 
-def losses_figure(job: Job) -> Outcome:
+def losses_figure(job: Job) -> Conclusion:
     """Generator loss, critic gap and information term of InfoWGAN-GP over training."""
     describe(job)
     variant = job.variants[0]
@@ -1639,7 +1639,7 @@ def losses_figure(job: Job) -> Outcome:
         ("information term -L", {variant: history(runs, "code_log_likelihood", -1)}),
     ]
     gaps = np.array([late(run, "critic_gap") for run in runs])
-    return Outcome(
+    return Conclusion(
         [["runs", "critic gap, last quarter"], [variant, f"{gaps.mean():.3f} ± {gaps.std(ddof=1):.3f}"]],
         [exceeds("critic gap E[D(x)] - E[D(G)] over the last quarter of training", gaps, 0.0)],
         {"losses": banded_curves([panels], rows=["loss"], share=False)},

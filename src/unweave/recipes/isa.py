@@ -23,7 +23,7 @@ from unweave.plots.traversals import traversal_codes
 from unweave.priors import GeneralizedNormal, LpNestedSymmetric, Tree
 from unweave.recipes.claims import equal, exceeds, higher, paired
 from unweave.recipes.dec import shapes
-from unweave.recipes.recipe import Job, Outcome, Scale, data_or_stand_in, recipe
+from unweave.recipes.recipe import Conclusion, Job, Scale, data_or_stand_in, recipe
 from unweave.runs.evaluation import codes_of
 from unweave.runs.run import Run
 from unweave.theory.factor_analysis import example, over_complete
@@ -65,7 +65,7 @@ SHAPES = ("square", "ellipse", "heart")
     "the other two orthogonal.",
     published="arrows only (figure 1, B.8): at beta = 5 one of three components is gone",
 )
-def figure_1(job: Job) -> Outcome:
+def figure_1(job: Job) -> Conclusion:
     """The shortest component and the angle of the two longest, for several data sets."""
     seeds, n, steps = job.pick(smoke=(2, 30, 3), small=(5, 300, 80), paper=(20, 300, 80))
     fits = {
@@ -84,7 +84,7 @@ def figure_1(job: Job) -> Outcome:
     first = fits[1.0][0]
     panels: dict[str, ArrayLike | None] = {"data and truth": None}
     panels |= {f"β = {beta:g}": each[0].found for beta, each in fits.items()}
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={"components": theory_plots.components(first.data, first.true, panels)},
         findings=[
@@ -107,7 +107,7 @@ def figure_1(job: Job) -> Outcome:
     claim="Eq. 6 spans shapes from the octahedron over the sphere to the cube as p₀, p₁ go through 1, 2, 9.",
     published="surfaces (figure 2), p₀, p₁ in {1, 2, 9}; the function is Eq. 6",
 )
-def figure_2(job: Job) -> Outcome:
+def figure_2(job: Job) -> Conclusion:
     """Nine surfaces; the function is compared with Eq. 6 written out."""
     points = np.random.default_rng(0).standard_normal((1000, 3))
     rows = [["p₀", "p₁", "largest relative difference from Eq. 6"]]
@@ -122,7 +122,7 @@ def figure_2(job: Job) -> Outcome:
             rows.append([f"{p0:g}", f"{p1:g}", f"{off:.1e}"])
             row.append((f"$p_0 = {p0:g}$, $p_1 = {p1:g}$", lambda z, p=(p0, p1): nested_norm(p, z)))
         panels.append(row)
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={"surfaces": prior_plots.iso_surfaces(panels)},
         findings=[
@@ -138,7 +138,7 @@ def figure_2(job: Job) -> Outcome:
     "lying flat.",
     published="contours and maps (figure 3): diagonal at p = 1.0, axis-aligned at p = 2.4",
 )
-def figure_3(job: Job) -> Outcome:
+def figure_3(job: Job) -> Conclusion:
     """The angle of highest mean log-density, to half a degree."""
     degrees = np.linspace(-45, 45, job.pick(smoke=19, small=181, paper=181))
     liked = {p: preferred_angles(p, np.radians(degrees)) for p in (1.0, 2.4)}
@@ -148,7 +148,7 @@ def figure_3(job: Job) -> Outcome:
     job.note(
         "The angle is that of the best of all rotations of a square of positions under the prior; nothing is trained."
     )
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={"orientation": _orientation(best)},
         findings=[
@@ -238,12 +238,12 @@ def unmodified(scale: Scale) -> dict[str, Any]:
     "against 0.14",
     runs=unmodified,
 )
-def figure_5a(job: Job) -> Outcome:
+def figure_5a(job: Job) -> Conclusion:
     """MIG over seeds, as violins."""
     found = {name: job.scores(name, SCORE) for name in job.variants}
     normal, isa = found.values()
     _say_sprites(job)
-    return Outcome(
+    return Conclusion(
         rows=_table(job, job.variants),
         pictures={"mig": violins(found, y="MIG", unit_interval=True)},
         findings=[higher("MIG, ISA-VAE minus β-VAE, β = 1", isa, normal, published=0.06)],
@@ -279,7 +279,7 @@ def tradeoff(scale: Scale) -> dict[str, Any]:
     published="scatter only (figure 5b), 50 runs a point, β = 1 to 6",
     runs=tradeoff,
 )
-def figure_5b(job: Job) -> Outcome:
+def figure_5b(job: Job) -> Conclusion:
     """One point for each method and beta; MIG is compared at the same beta and seed."""
     _say_sprites(job)
     return _compared(job, "ISA-VAE", "β-VAE")
@@ -320,7 +320,7 @@ def faces(scale: Scale) -> dict[str, Any]:
     published="scatter only (figure 5c), 15 runs a point with learned exponents, β = 0.5 to 5",
     runs=faces,
 )
-def figure_5c(job: Job) -> Outcome:
+def figure_5c(job: Job) -> Conclusion:
     """As figure 5b, with learned exponents."""
     job.note(data_or_stand_in("Faces3D", "Objects3D", channels=1)[1])
     _say_reduced(job, _MLPS, "width 1,200, 1,500 epochs in batches of 2,048, 15 runs or more")
@@ -360,7 +360,7 @@ def cars(scale: Scale) -> dict[str, Any]:
     published="scatter only (figure 6), 35 runs a point, β = 1 to 4",
     runs=cars,
 )
-def figure_6(job: Job) -> Outcome:
+def figure_6(job: Job) -> Conclusion:
     """As figure 5b, on cars."""
     job.note(data_or_stand_in("Cars3D", "Objects3D")[1])
     _say_reduced(job, _MLPS, "35 runs; its number of steps stands in no text")
@@ -375,7 +375,7 @@ def figure_6(job: Job) -> Outcome:
     published="modes 1.95, 1.98 and 2.17 of p₁ < p₂ < p₃; all p₃ above 2.1 (A.2), 15 runs a β",
     runs=faces,
 )
-def figure_7(job: Job) -> Outcome:
+def figure_7(job: Job) -> Conclusion:
     """The exponents of each run in ascending order; the claim is that the largest lies above p₀."""
     learned = [name for name in job.variants if name.startswith("ISA-VAE, learned")]
     found = np.sort(np.stack([exponents_of(run)[1:] for name in learned for run in job.runs(name)]), axis=1)
@@ -386,7 +386,7 @@ def figure_7(job: Job) -> Outcome:
         column = found[:, k]
         cells = (str(mean_interval(column)), f"{column.min():.3f}", f"{column.max():.3f}", f"{mode:g}")
         rows.append([f"p{k + 1}", *cells])
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={"exponents": _histograms(found)},
         findings=[
@@ -420,7 +420,7 @@ def representatives(beta: float) -> Any:
 def _drawn(beta: float, shape: str) -> Any:
     """The conclusion of one of the figures 8 to 16: a representative model of each method."""
 
-    def conclude(job: Job) -> Outcome:
+    def conclude(job: Job) -> Conclusion:
         """Representative models of the upper half of MIG scores; the claim is tested on all runs."""
         rows = [["method", "MIG of all runs", "MIG of the model drawn", "log p(x|z) (nats)", "published"]]
         pictures: dict[str, Figure] = {}
@@ -441,7 +441,7 @@ def _drawn(beta: float, shape: str) -> Any:
         job.note(
             "The published numbers are those of the models drawn, which stand for the upper half of 50 runs."
         )
-        return Outcome(
+        return Conclusion(
             rows=rows,
             pictures=pictures,
             findings=[
@@ -473,7 +473,7 @@ for _number, (_beta, _shape) in enumerate(
     "multiples of 90 degrees: mean-field inference finds the PCA directions.",
     published="log-likelihood -17.82 nats at both angles; free energy -17.82 and, turned by 45 degrees, -57.16 (B.3)",
 )
-def appendix_b3(job: Job) -> Outcome:
+def appendix_b3(job: Job) -> Conclusion:
     """A model that has the two published numbers, and what is between them."""
     model = example()
     degrees = np.linspace(0, 360, 361)
@@ -493,7 +493,7 @@ def appendix_b3(job: Job) -> Outcome:
         (name, m.weights, m.posterior_covariance(), m.mean_field_covariance())
         for name, m in (("0°", model), ("45°", turned))
     ]
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={
             "rotation": theory_plots.factor_analysis(
@@ -521,7 +521,7 @@ def appendix_b3(job: Job) -> Outcome:
     claim="Of all models with the same likelihood, the free energy is highest for the one whose third component is 0.",
     published="a curve (B.4): the free energy has its maximum at α = 0, where it equals the likelihood",
 )
-def appendix_b4(job: Job) -> Outcome:
+def appendix_b4(job: Job) -> Conclusion:
     """Likelihood and free energy over the weight of the redundant component, 0 to 1/2 as in the paper."""
     alphas = np.linspace(0, 0.5, 101)
     each = [over_complete(alpha) for alpha in alphas]
@@ -538,7 +538,7 @@ def appendix_b4(job: Job) -> Outcome:
         level=("log-likelihood", likelihood),
     )
     job.note("Noise (0.1), ρ (0.5) and the number of observations (100) are ours; the paper prints none.")
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={"pruning": drawn},
         findings=[
@@ -559,7 +559,7 @@ def appendix_b4(job: Job) -> Outcome:
     claim="Beta shrinks the swing of the free energy under rotation and does not change its preferred directions.",
     published="curves only (B.5)",
 )
-def appendix_b5(job: Job) -> Outcome:
+def appendix_b5(job: Job) -> Conclusion:
     """The free energy in the paper's units (over beta) at every angle, for several betas."""
     betas = (1.0, 2.0, 5.0, 10.0)
     degrees = np.linspace(0, 180, 181)
@@ -580,7 +580,7 @@ def appendix_b5(job: Job) -> Outcome:
         title="β changes the size of the bias, not its direction",
     )
     job.note("The model is that of B.3, whose weights and data are ours.")
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={"beta": drawn},
         findings=[
@@ -705,7 +705,7 @@ def _small_images(scale: Scale, data: Mapping[str, Any]) -> dict[str, Any]:
     return {**mlp(scale), "data": dict(data), "latents": 10}
 
 
-def _compared(job: Job, one: str, other: str, most: float = math.inf) -> Outcome:
+def _compared(job: Job, one: str, other: str, most: float = math.inf) -> Conclusion:
     """Trade-off of all methods, and the claim that one beats another at the same beta (up to ``most``) and seed."""
     series: dict[str, list[Point]] = {}
     pairs: dict[str, list[Array]] = {one: [], other: []}
@@ -722,7 +722,7 @@ def _compared(job: Job, one: str, other: str, most: float = math.inf) -> Outcome
     rows = _table(job, job.variants)
     rows.append([f"log p(x|z), {one} minus {other}, same beta and seed", "", str(mean_interval(gain)), ""])
     below = "" if most == math.inf else f", β of at most {most:g}"
-    return Outcome(
+    return Conclusion(
         rows=rows,
         pictures={
             "trade-off": trade_off(

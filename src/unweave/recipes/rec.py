@@ -7,20 +7,20 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from unweave.choices import Choice, build, choose
 from unweave.data import DATASETS, Dataset, XYSquares
 from unweave.metrics import Distances, Matrices, distance_matrices, overlap, perceived_distances
-from unweave.metrics.distances import Loss, mse
+from unweave.metrics.distances import PixelLoss, mse
 from unweave.metrics.statistics import rank_correlation
 from unweave.plots.distances import cumulative_distances, matrices, matrix_panels
-from unweave.plots.halves import half_violins, score_lines
+from unweave.plots.half_violins import half_violins, score_lines
 from unweave.plots.images import contact_sheet
 from unweave.plots.style import FAINT, PALETTE, bare, style
 from unweave.plots.traversals import traversal_codes, traversal_labels, traversals
 from unweave.recipes.claims import Finding, correlated, equal, exceeds, higher, paired, proportion
-from unweave.recipes.recipe import Job, Outcome, Scale, data_or_stand_in, recipe
+from unweave.recipes.recipe import Conclusion, Job, Scale, data_or_stand_in, recipe
 from unweave.runs.evaluation import codes_of
 from unweave.runs.run import Run
+from unweave.slots import Choice, build, choose
 
 Floats = NDArray[np.float64]
 
@@ -189,7 +189,7 @@ def varying(dataset: Dataset) -> list[str]:
     claim="Images along a factor, such as the scale of 3D Shapes, can be put in order by how much they overlap.",
     published="pictures only (figure 2, section 4)",
 )
-def figure_2(job: Job) -> Outcome:
+def figure_2(job: Job) -> Conclusion:
     """Columns of images that differ in one factor, and whether overlap alone gives their order."""
     found = _sets(EXISTING, job)
     sheets = {}
@@ -217,7 +217,7 @@ def figure_2(job: Job) -> Outcome:
         for name, d in found.items()
     ]  # fmt: skip
     claim = "3D Shapes, scale: rank correlation of the distance from the smallest object with size, mean of traversals"
-    return Outcome(rows, [exceeds(claim, orders, 0.0)], {"traversals": _sheets(sheets, found)})
+    return Conclusion(rows, [exceeds(claim, orders, 0.0)], {"traversals": _sheets(sheets, found)})
 
 
 def _sheets(sheets: Mapping[str, NDArray[Any]], found: Mapping[str, Dataset]) -> Figure:
@@ -244,7 +244,7 @@ def _sheets(sheets: Mapping[str, NDArray[Any]], found: Mapping[str, Dataset]) ->
     claim="In existing data sets the distances that a pixel-wise loss perceives correspond to those of the factors.",
     published="pictures only (figure 3)",
 )
-def figure_3(job: Job) -> Outcome:
+def figure_3(job: Job) -> Conclusion:
     """Average distance matrices of every factor: of factors (top) and of images (bottom)."""
     rng = np.random.default_rng(0)
     rows = [["data set", "factor", "correlation of perceived with true distance"]]
@@ -263,7 +263,7 @@ def figure_3(job: Job) -> Outcome:
         )
         labels += [f"{name}\nfactors", "images"]
     claim = "correlation of perceived with true distances, mean over all factors"
-    return Outcome(
+    return Conclusion(
         rows, [exceeds(claim, correlations, 0.0)], {"matrices": matrix_panels(lines, labels=labels)}
     )
 
@@ -275,7 +275,7 @@ def figure_3(job: Job) -> Outcome:
     "they are constant.",
     published="pictures only (figure 8); constant distance C at spacing 8 (section 5.1)",
 )
-def figure_8(job: Job) -> Outcome:
+def figure_8(job: Job) -> Conclusion:
     """The matrix of true distances and, for each spacing, that of perceived ones."""
     rng = np.random.default_rng(0)
     spacings = list(range(8, 0, -1))
@@ -295,7 +295,7 @@ def figure_8(job: Job) -> Outcome:
     first = ("factors", found[0].levels["factors"] * float(seen[0].max()) / 7)
     panels = [first, *((f"{s} px\nr = {fit:.2f}", one.levels["observations"])
                        for s, fit, one in zip(spacings, fits, found, strict=True))]  # fmt: skip
-    return Outcome(
+    return Conclusion(
         rows,
         [
             correlated("rank correlation of spacing with (correlation of perceived and true distance)",
@@ -339,7 +339,7 @@ def tolerance_a1(name: str, factor: str, published: float) -> float:
     claim="The order in which a VAE learns factors can be read off the distances that its loss perceives along them.",
     published="table A1: 26 means with their deviations, five data sets",
 )
-def table_1(job: Job) -> Outcome:
+def table_1(job: Job) -> Conclusion:
     """The table, ours beside the paper's, and a picture of the one against the other."""
     rows = [["data set", "factor", "mean", "published", "deviation", "published"]]
     findings: list[Finding] = []
@@ -366,7 +366,7 @@ def table_1(job: Job) -> Outcome:
                     findings.append(equal(label, mean, theirs[0], within=within))
     job.note("Agreement: dSprites to 0.001 (x and y to 0.002, by which the paper's table and text differ), 3D Shapes, "
              "which is rendered here, to 7 %, XYSquares to the printed digits.")  # fmt: skip
-    return Outcome(rows, findings, {"means": _against(points)})
+    return Conclusion(rows, findings, {"means": _against(points)})
 
 
 def _against(points: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
@@ -394,7 +394,7 @@ def _against(points: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
     claim="Pairs along a factor are closer than random pairs; along XYSquares' factors all distances are the same.",
     published="pictures only (figure A1); in table A1 all 21 lines of factors lie below random",
 )
-def figure_a1(job: Job) -> Outcome:
+def figure_a1(job: Job) -> Conclusion:
     """A picture of curves for each data set."""
     rows = [["data set", "factors closer than random pairs", "order"]]
     pictures, hits, total, steps = {}, 0, 0, 0
@@ -409,7 +409,7 @@ def figure_a1(job: Job) -> Outcome:
             steps = max(len(np.unique(distances.values[factor].round(9))) for factor in ordered)
     # The paper discusses dSprites first, and the stand-ins are not its own.
     first = sorted(pictures, key=lambda name: (name != "dsprites", name == "objects3d"))
-    return Outcome(
+    return Conclusion(
         rows,
         [
             proportion(
@@ -427,7 +427,7 @@ def figure_a1(job: Job) -> Outcome:
     claim="Mean and deviation of each channel over the whole of each data set.",
     published="table A2: 22 constants of five data sets",
 )
-def table_2(job: Job) -> Outcome:
+def table_2(job: Job) -> Conclusion:
     """Measured means and deviations beside the published ones."""
     rows = [["data set", "channel", "mean", "published", "deviation", "published", "measured on"]]
     findings: list[Finding] = []
@@ -452,7 +452,7 @@ def table_2(job: Job) -> Outcome:
     job.note(
         "The deviation is the mean over images of each image's own. 3D Shapes is rendered here: agreement to 0.003."
     )
-    return Outcome(rows, findings, {"constants": _constants(gaps)})
+    return Conclusion(rows, findings, {"constants": _constants(gaps)})
 
 
 def _constants(gaps: Mapping[str, Sequence[float]]) -> Figure:
@@ -502,7 +502,7 @@ def toys(scale: Scale) -> dict[str, Any]:
     published="pictures only (figure 4, Cars3D)",
     runs=toys,
 )
-def figure_4(job: Job) -> Outcome:
+def figure_4(job: Job) -> Conclusion:
     """A row for each factor: true distances, perceived ones, latent means, KL, reconstructions."""
     runs = job.runs(job.variants[0])
     job.note(
@@ -535,7 +535,7 @@ def figure_4(job: Job) -> Outcome:
     for one in averaged:
         seen = one.levels["observations"]
         rows.append([one.factor, *(f"{alike(one.levels[level], seen):.2f}" for level in (*words, "factors"))])
-    return Outcome(
+    return Conclusion(
         rows,
         [exceeds(f"correlation of distances of {word} with perceived ones", fits[level], 0.0)
          for level, word in words.items()],
@@ -558,7 +558,7 @@ def _mean_levels(found: Sequence[Matrices]) -> dict[str, Floats]:
     return {level: np.mean([one.levels[level] for one in found], axis=0) for level in found[0].levels}
 
 
-def loss_of(likelihood: Choice) -> Loss:
+def loss_of(likelihood: Choice) -> PixelLoss:
     """The loss that a model was trained by, as a distance of images: MSE, with a box blur where it had one.
 
     Example:
@@ -670,7 +670,7 @@ def spacings(scale: Scale) -> dict[str, Any]:
     published="pictures only (figure 9): MIG and DCI fall as spacing grows from 1 to 8 pixels",
     runs=spacings,
 )
-def figure_9(job: Job) -> Outcome:
+def figure_9(job: Job) -> Conclusion:
     """MIG and DCI against spacing, a line for each framework."""
     cells = spacing_cells(job.scale)
     job.note(_reduced(job.runs(cells[0].label), 57_600, 5))
@@ -693,7 +693,7 @@ def figure_9(job: Job) -> Outcome:
             for part in zip(*((np.full(len(v), k), v) for k, v in lines.items()), strict=True)
         )
         findings.append(correlated(f"{framework}: rank correlation of MIG with spacing", x, y, sign=-1))
-    return Outcome(
+    return Conclusion(
         rows, findings, {"scores": score_lines(panels, x="spacing of grid points in pixels of 64")}
     )
 
@@ -773,7 +773,7 @@ def _tuned(job: Job, loss: str) -> Cell:
     published="pictures only (figure 11)",
     runs=losses,
 )
-def figure_11(job: Job) -> Outcome:
+def figure_11(job: Job) -> Conclusion:
     """Densities of MIG and DCI over runs, Ada-GVAE to the left and beta-VAE to the right of each loss."""
     cells = loss_cells(job.scale)
     job.note(_reduced(job.runs(cells[0].label), 57_600, 5))
@@ -795,7 +795,7 @@ def figure_11(job: Job) -> Outcome:
         )
         for f in FRAMEWORKS
     ]
-    return Outcome(rows, findings, {"scores": half_violins(panels)})
+    return Conclusion(rows, findings, {"scores": half_violins(panels)})
 
 
 @recipe(
@@ -805,7 +805,7 @@ def figure_11(job: Job) -> Outcome:
     published="pictures only (figure 10)",
     runs=beta_losses,
 )
-def figure_10(job: Job) -> Outcome:
+def figure_10(job: Job) -> Conclusion:
     """Two rows of matrices, averaged over factors and seeds, which all have the same statistics."""
     rows = [["loss", "images", "latent means", "latent KL", "reconstructions"]]
     fits: dict[str, list[float]] = {}
@@ -833,7 +833,7 @@ def figure_10(job: Job) -> Outcome:
             seen = one.levels["observations"][~np.eye(8, dtype=bool)]
             constant = float(np.ptp(seen) / np.mean(seen))
     claim = "correlation of latent with true distances along a factor, blurred minus pixel-wise loss"
-    return Outcome(
+    return Conclusion(
         rows,
         [
             paired(claim, fits["BoxBlurMSE"], fits["MSE"]),
@@ -855,7 +855,7 @@ def figure_10(job: Job) -> Outcome:
     published="pictures only (figure 7)",
     runs=beta_losses,
 )
-def figure_7(job: Job) -> Outcome:
+def figure_7(job: Job) -> Conclusion:
     """Traversals of the first seed; over all seeds, how much of what a latent changes lies in one square."""
     job.note("Share: 1 if every latent changes one square alone, 1/3 if it changes all three alike.")
     rows = [["loss", "share of a latent's effect in one square", "MIG"]]
@@ -873,7 +873,7 @@ def figure_7(job: Job) -> Outcome:
         pictures["pixelwise" if loss == "MSE" else "blurred"] = _traversals(runs[0], loss)
         rows.append([loss, told(np.array(shares[loss])), told(job.scores(cell.label, "mig"))])
     claim = "share of a latent's effect that lies in one square, blurred minus pixel-wise loss"
-    return Outcome(rows, [higher(claim, shares["BoxBlurMSE"], shares["MSE"])], pictures)
+    return Conclusion(rows, [higher(claim, shares["BoxBlurMSE"], shares["MSE"])], pictures)
 
 
 def _by_rate(run: Run) -> list[int]:
@@ -972,7 +972,7 @@ def scores(scale: Scale) -> dict[str, Any]:
     published="pictures only (figure 6)",
     runs=scores,
 )
-def figure_6(job: Job) -> Outcome:
+def figure_6(job: Job) -> Conclusion:
     """Densities of MIG and DCI over beta and latents, Ada-GVAE to the left and beta-VAE to the right of each set."""
     cells = score_cells(job.scale)
     job.note(_reduced(job.runs(cells[0].label), 115_200))
@@ -1004,4 +1004,4 @@ def figure_6(job: Job) -> Outcome:
         findings.append(
             higher(f"{f}: MIG, other data minus XYSquares", others, panels["MIG"]["XYSquares"][f])
         )
-    return Outcome(rows, findings, {"scores": half_violins(panels)})
+    return Conclusion(rows, findings, {"scores": half_violins(panels)})

@@ -14,7 +14,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from unweave.choices import choose
 from unweave.data.catalogue import catalogue
 from unweave.errors import UnweaveError
 from unweave.recipes.claims import Finding, Verdict, worst
@@ -22,6 +21,7 @@ from unweave.runs.config import Config, merge
 from unweave.runs.run import Run
 from unweave.runs.study import Study
 from unweave.runs.sweep import Sweep
+from unweave.slots import choose
 
 Scale = Literal["smoke", "small", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "small", "paper")
@@ -44,7 +44,7 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Conclusion:
     """What a recipe found.
 
     Args:
@@ -54,7 +54,7 @@ class Outcome:
 
     Example:
         >>> from unweave.recipes.claims import equal
-        >>> Outcome([["what", "nats"], ["bound", "-17.82"]], [equal("bound", -17.82, -17.82)]).verdict
+        >>> Conclusion([["what", "nats"], ["bound", "-17.82"]], [equal("bound", -17.82, -17.82)]).verdict
         'agrees'
     """
 
@@ -81,8 +81,8 @@ class Recipe:
         conclude: table, pictures and findings from the finished runs.
 
     Example:
-        >>> def nothing(job: Job) -> Outcome:
-        ...     return Outcome([["a"]], [])
+        >>> def nothing(job: Job) -> Conclusion:
+        ...     return Conclusion([["a"]], [])
         >>> Recipe("sbd-fig4", "Geometry", "It is flat.", "pictures", None, nothing).paper
         'sbd'
     """
@@ -92,7 +92,7 @@ class Recipe:
     claim: str
     published: str
     runs: Plan | None
-    conclude: "Callable[[Job], Outcome]"
+    conclude: "Callable[[Job], Conclusion]"
 
     @property
     def paper(self) -> str:
@@ -168,18 +168,18 @@ RECIPES: dict[str, Recipe] = {}
 
 def recipe(
     *ids: str, title: str, claim: str, published: str, runs: Plan | None = None
-) -> "Callable[[Callable[[Job], Outcome]], Callable[[Job], Outcome]]":
+) -> "Callable[[Callable[[Job], Conclusion]], Callable[[Job], Conclusion]]":
     """Register the function below as the recipe of one or more figures or tables; see :class:`Recipe`.
 
     Example:
         >>> @recipe("test-fig0", title="Nothing", claim="Nothing is shown.", published="nothing")
-        ... def figure_0(job: Job) -> Outcome:
-        ...     return Outcome([["a"]], [])
+        ... def figure_0(job: Job) -> Conclusion:
+        ...     return Conclusion([["a"]], [])
         >>> RECIPES.pop("test-fig0").title
         'Nothing'
     """
 
-    def register(function: "Callable[[Job], Outcome]") -> "Callable[[Job], Outcome]":
+    def register(function: "Callable[[Job], Conclusion]") -> "Callable[[Job], Conclusion]":
         for each in ids:
             if not re.fullmatch(r"[a-z]+-[a-z0-9-]+", each) or each in RECIPES:
                 raise ValueError(f"not a new id of a recipe: {each}")

@@ -18,7 +18,7 @@ from unweave.plots import traversal_codes
 from unweave.plots.replicas import Embedded, Replicas, Swept, geometry_sheet, median_replica, traversal_sheet
 from unweave.plots.sweeps import Point, trade_off
 from unweave.recipes.claims import Finding, correlated, exceeds, higher, paired
-from unweave.recipes.recipe import Job, Outcome, Plan, Scale, at, data_or_stand_in, recipe
+from unweave.recipes.recipe import Conclusion, Job, Plan, Scale, at, data_or_stand_in, recipe
 from unweave.runs.config import Config
 from unweave.runs.evaluation import codes_of
 from unweave.runs.run import Run
@@ -428,10 +428,10 @@ def generalises(job: Job) -> list[Finding]:
     return found
 
 
-def geometry_outcome(job: Job, findings: Sequence[Finding]) -> Outcome:
+def geometry_outcome(job: Job, findings: Sequence[Finding]) -> Conclusion:
     """Table and picture of SBD figures 4 and 11 to 20."""
     job.note(reduction(job))
-    return Outcome(geometry_rows(job), findings, {"geometry": geometry_picture(job)})
+    return Conclusion(geometry_rows(job), findings, {"geometry": geometry_picture(job)})
 
 
 # Figures 2 to 10 -----------------------------------------------------------------------------------------------------
@@ -444,11 +444,11 @@ def geometry_outcome(job: Job, findings: Sequence[Finding]) -> Outcome:
     published="MIG 0.147 (±0.057) against 0.052 (±0.020), tables 5 and 8; 25 seeds",
     runs=sprites(both),
 )
-def figure_2(job: Job) -> Outcome:
+def figure_2(job: Job) -> Conclusion:
     """MIG over seeds; reconstructions and traversals of the median seeds."""
     job.note(reduction(job))
     flat, other = job.scores(BROADCAST, "mig"), job.scores(DECONV, "mig")
-    return Outcome(
+    return Conclusion(
         table_rows(job, {DECONV: TABLE_8["1 layer"], BROADCAST: TABLE_5["3 layers"]}),
         [higher(f"MIG, {BROADCAST} minus {DECONV}", flat, other, published=0.147 - 0.052)],
         {"traversals": traversals(job, [DECONV, BROADCAST])},
@@ -473,7 +473,7 @@ def beta_sweep(scale: Scale) -> Mapping[str, Any]:
     published="curves only (figure 3); at beta = 1: −ELBO 329 against 347, MIG 0.147 against 0.052 (tables 5 and 8)",
     runs=beta_sweep,
 )
-def figure_3(job: Job) -> Outcome:
+def figure_3(job: Job) -> Conclusion:
     """NLL against KL and against MIG, a curve through beta for each decoder.
 
     The lower curve has at every slope -beta the lower support line, min NLL + beta KL, so that this is compared, pair
@@ -496,7 +496,7 @@ def figure_3(job: Job) -> Outcome:
         gap[name].append(Point(beta, score.tolist(), nll.tolist()))
         rows.append([name, beta, told(nll), told(kl), told(total), told(score)])
     ours, theirs = ({name: np.concatenate(each) for name, each in held.items()} for held in (cost, mig))
-    return Outcome(
+    return Conclusion(
         rows,
         [
             paired(f"NLL + beta KL, {DECONV} minus {BROADCAST}", ours[DECONV], ours[BROADCAST]),
@@ -516,7 +516,7 @@ def figure_3(job: Job) -> Outcome:
     published="pictures only (figure 4); 15 replicas. MIG does not capture the contrast, as it minds rotations",
     runs=circles("xy"),
 )
-def figure_4(job: Job) -> Outcome:
+def figure_4(job: Job) -> Conclusion:
     """The grid of positions in latent space."""
     return geometry_outcome(job, compare(job, "geometry", "geometry score"))
 
@@ -542,7 +542,7 @@ def ablation(scale: Scale) -> dict[str, Any]:
     published="MIG from 0.147 to 0.104 (±0.025) (DeConv 0.052), −ELBO from 329 to 362.8 (±2.9) (DeConv 347); figure 5",
     runs=sprites(ablation, small=FRESH),
 )
-def figure_5(job: Job) -> Outcome:
+def figure_5(job: Job) -> Conclusion:
     """Scores with the coordinates in order and shuffled; traversals of two replicas with different shufflings."""
     job.note(reduction(job))
     job.note("Shuffled are two fixed orders of the pixels; the runs of both are taken together.")
@@ -553,7 +553,7 @@ def figure_5(job: Job) -> Outcome:
     shown = {order: swept(job.runs(order)[median_replica(job.scores(order, "mig"))], 8) for order in SHUFFLED}
     chosen = [DECONV, BROADCAST, *SHUFFLED]
     published = ((362.8, 2.9), (336.3, 2.98), (26.56, 0.47), (8.99, 0.37), (0.104, 0.025), None)
-    return Outcome(
+    return Conclusion(
         table_rows(
             job,
             {
@@ -600,18 +600,18 @@ def sprites_factor(scale: Scale) -> dict[str, Any]:
     published="pictures only (figure 6); about 15 % of the seeds diverged (appendix A.2)",
     runs=sprites_factor,
 )
-def figure_6(job: Job) -> Outcome:
+def figure_6(job: Job) -> Conclusion:
     """MIG over seeds; reconstructions and traversals of the median seeds."""
     job.note(reduction(job))
     flat, other = job.scores(BROADCAST, "mig"), job.scores(DECONV, "mig")
-    return Outcome(
+    return Conclusion(
         table_rows(job, {}),
         [higher(f"MIG, {BROADCAST} minus {DECONV}", flat, other)],
         {"traversals": traversals(job, [DECONV, BROADCAST])},
     )
 
 
-def _small_objects(job: Job) -> Outcome:
+def _small_objects(job: Job) -> Conclusion:
     job.note("The geometry score is that of the plane of x and y, at the middle hue.")
     job.note(reduction(job))
     used = float(np.mean(job.scores(f"{BROADCAST} VAE", "latents_used")))
@@ -619,7 +619,7 @@ def _small_objects(job: Job) -> Outcome:
         job.note(
             f"The {BROADCAST} VAE uses {used:.1f} latents for three factors: so early it leaves out the hue."
         )
-    return Outcome(
+    return Conclusion(
         geometry_rows(job),
         compare(job, "geometry", "geometry score of x and y"),
         {"traversals": traversals(job, job.variants, shown=4, score="geometry")},
@@ -633,7 +633,7 @@ def _small_objects(job: Job) -> Outcome:
     published="pictures only (figure 7)",
     runs=circles("xyh_small", paper=5),
 )
-def figure_7(job: Job) -> Outcome:
+def figure_7(job: Job) -> Conclusion:
     """Traversals of the four most informative latents, and the geometry of x and y."""
     return _small_objects(job)
 
@@ -645,7 +645,7 @@ def figure_7(job: Job) -> Outcome:
     published="pictures only (figure 8)",
     runs=circles("xyh_tiny", paper=5),
 )
-def figure_8(job: Job) -> Outcome:
+def figure_8(job: Job) -> Conclusion:
     """Traversals of the four most informative latents, and the geometry of x and y."""
     return _small_objects(job)
 
@@ -657,12 +657,12 @@ def figure_8(job: Job) -> Outcome:
     published="pictures only (figure 9); Spatial Broadcast 0.147, DeConv 0.052 (tables 5 and 8)",
     runs=sprites(lambda scale: {**both(scale), COORDCONV: {"decoder": coordconv(scale)}}),
 )
-def figure_9(job: Job) -> Outcome:
+def figure_9(job: Job) -> Conclusion:
     """MIG of the three decoders; traversals of all latents of the median CoordConv VAE."""
     job.note(reduction(job))
     scores = {name: job.scores(name, "mig") for name in job.variants}
     median = job.runs(COORDCONV)[median_replica(scores[COORDCONV])]
-    return Outcome(
+    return Conclusion(
         table_rows(job, {DECONV: TABLE_8["1 layer"], BROADCAST: TABLE_5["3 layers"]}),
         [higher(f"MIG, {BROADCAST} minus {COORDCONV}", scores[BROADCAST], scores[COORDCONV])],
         {
@@ -699,7 +699,7 @@ def no_positions(scale: Scale) -> dict[str, Any]:
     published="pictures only (figure 10); 3D Object-in-Room with 3 layers and an MLP: FactorVAE score 0.98 (table 9)",
     runs=no_positions,
 )
-def figure_10(job: Job) -> Outcome:
+def figure_10(job: Job) -> Conclusion:
     """Reconstructions and traversals; how much of the images is reconstructed, how well rooms are disentangled."""
     job.note(reduction(job))
     job.note(data_or_stand_in("Chairs3D", "Objects3D")[1])
@@ -718,7 +718,7 @@ def figure_10(job: Job) -> Outcome:
         variant: swept(job.runs(variant)[median_replica(-job.scores(variant, "nll"))], 8)
         for variant in job.variants
     }
-    return Outcome(
+    return Conclusion(
         rows,
         [
             exceeds("share of the pixels' variance that is reconstructed, chairs", explained["chairs"], 0.5),
@@ -885,10 +885,10 @@ def table_picture(job: Job, published: Mapping[str, Row], against: str) -> Figur
 
 def table_outcome(
     job: Job, published: Mapping[str, Row], against: str, findings: Sequence[Finding]
-) -> Outcome:
+) -> Conclusion:
     """Rows and picture of one of SBD tables 5 to 10."""
     job.note(reduction(job))
-    return Outcome(table_rows(job, published), findings, {"table": table_picture(job, published, against)})
+    return Conclusion(table_rows(job, published), findings, {"table": table_picture(job, published, against)})
 
 
 @recipe(
@@ -898,7 +898,7 @@ def table_outcome(
     published="KL 27.5, 24.4, 22.6, 22.7 and latents used 8.33, 7.22, 5.93, 5.70 at depths 2 to 5 (table 5)",
     runs=table_plan(TABLE_5, lambda scale, depth: broadcast(scale, depth=depth), ("3 layers", "5 layers")),
 )
-def table_5(job: Job) -> Outcome:
+def table_5(job: Job) -> Conclusion:
     """Scores over the number of convolutions of the Spatial Broadcast decoder."""
     findings = [
         trend(job, "kl", "KL", "depth", -1),
@@ -914,7 +914,7 @@ def table_5(job: Job) -> Outcome:
     published="KL 26.8, 27.1, 26.0, 23.3 and latents used 9.20, 8.90, 7.95, 6.36 at depths 3 to 6 (table 6)",
     runs=table_plan(TABLE_6, lambda scale, depth: deconv(scale, layers=depth), ("5 layers", "6 layers")),
 )
-def table_6(job: Job) -> Outcome:
+def table_6(job: Job) -> Conclusion:
     """Scores over the number of up-convolutions of the DeConv decoder."""
     findings = [
         trend(job, "kl", "KL", "depth", -1),
@@ -930,7 +930,7 @@ def table_6(job: Job) -> Outcome:
     published="−ELBO 329, 330, 349, 392 and latents used 7.21, 6.68, 6.03, 4.17 with 0 to 3 layers (table 7)",
     runs=table_plan(TABLE_7, lambda scale, linear: broadcast(scale, linear=linear), ("0 layers", "3 layers")),
 )
-def table_7(job: Job) -> Outcome:
+def table_7(job: Job) -> Conclusion:
     """Scores over the number of linear layers before the broadcast."""
     findings = [
         trend(job, "elbo", "−ELBO", "linear layers", +1),
@@ -946,7 +946,7 @@ def table_7(job: Job) -> Outcome:
     published="KL 25.8, 23.7, 19.7 and latents used 7.97, 6.68, 5.24 with 1 to 3 layers (table 8)",
     runs=table_plan(TABLE_8, lambda scale, linear: deconv(scale, linear=linear), ("1 layer", "3 layers")),
 )
-def table_8(job: Job) -> Outcome:
+def table_8(job: Job) -> Conclusion:
     """Scores over the number of linear layers of the DeConv decoder."""
     findings = [
         trend(job, "kl", "KL", "linear layers", -1),
@@ -972,7 +972,7 @@ def rooms(scale: Scale) -> dict[str, Any]:
     published="−ELBO 4039, 4022, 4018, 4020 and latents used 8.73, 6.30, 5.94, 5.73 with 0 to 3 layers (table 9)",
     runs=rooms,
 )
-def table_9(job: Job) -> Outcome:
+def table_9(job: Job) -> Conclusion:
     """Scores over the number of linear layers before the broadcast."""
     findings = [
         trend(job, "latents_used", "latents used", "linear layers", -1),
@@ -990,7 +990,7 @@ def table_9(job: Job) -> Outcome:
         TABLE_10, lambda scale, upscales: broadcast(scale, upscales=upscales), ("0 upscales", "3 upscales")
     ),
 )
-def table_10(job: Job) -> Outcome:
+def table_10(job: Job) -> Conclusion:
     """Scores over the number of up-convolutions in the place of convolutions."""
     return table_outcome(job, TABLE_10, "upscales", [trend(job, "mig", "MIG", "upscales", -1)])
 
@@ -1007,7 +1007,7 @@ _PICTURES = "pictures only (figure {}); 15 replicas"
     published=_PICTURES.format(11),
     runs=circles("xy", factor=["small", "paper"]),
 )
-def figure_11(job: Job) -> Outcome:
+def figure_11(job: Job) -> Conclusion:
     """Figure 4 with FactorVAE."""
     return geometry_outcome(job, compare(job, "geometry", "geometry score"))
 
@@ -1019,7 +1019,7 @@ def figure_11(job: Job) -> Outcome:
     published=_PICTURES.format(12),
     runs=circles("xy", hole="center", factor=["paper"]),
 )
-def figure_12(job: Job) -> Outcome:
+def figure_12(job: Job) -> Conclusion:
     """The grid of positions in latent space; positions that training never saw are black."""
     return geometry_outcome(job, [*compare(job, "geometry", "geometry score"), *generalises(job)])
 
@@ -1031,7 +1031,7 @@ def figure_12(job: Job) -> Outcome:
     published=_PICTURES.format(13),
     runs=circles("xy", hole="corner", factor=["paper"]),
 )
-def figure_13(job: Job) -> Outcome:
+def figure_13(job: Job) -> Conclusion:
     """Figure 12 with the hole in a corner."""
     return geometry_outcome(job, [*compare(job, "geometry", "geometry score"), *generalises(job)])
 
@@ -1043,7 +1043,7 @@ def figure_13(job: Job) -> Outcome:
     published=_PICTURES.format(14),
     runs=circles("xh", factor=["paper"]),
 )
-def figure_14(job: Job) -> Outcome:
+def figure_14(job: Job) -> Conclusion:
     """The grid of positions and hues in latent space."""
     return geometry_outcome(job, compare(job, "geometry", "geometry score"))
 
@@ -1055,7 +1055,7 @@ def figure_14(job: Job) -> Outcome:
     published=_PICTURES.format(15),
     runs=circles("xh", hole="center", factor=["paper"]),
 )
-def figure_15(job: Job) -> Outcome:
+def figure_15(job: Job) -> Conclusion:
     """Figure 14 with a hole in the centre."""
     return geometry_outcome(job, [*compare(job, "geometry", "geometry score"), *generalises(job)])
 
@@ -1067,7 +1067,7 @@ def figure_15(job: Job) -> Outcome:
     published=_PICTURES.format(16),
     runs=circles("xh", hole="corner", factor=["paper"]),
 )
-def figure_16(job: Job) -> Outcome:
+def figure_16(job: Job) -> Conclusion:
     """Figure 14 with a hole in a corner."""
     return geometry_outcome(job, [*compare(job, "geometry", "geometry score"), *generalises(job)])
 
@@ -1079,7 +1079,7 @@ def figure_16(job: Job) -> Outcome:
     published=_PICTURES.format(17) + "; 3 of 15 DeConv VAEs have a MIG near zero",
     runs=circles("rg", factor=["paper"]),
 )
-def figure_17(job: Job) -> Outcome:
+def figure_17(job: Job) -> Conclusion:
     """The grid of reds and greens in latent space; not worse means by less than 0.1 of the geometry score."""
     return geometry_outcome(job, compare(job, "geometry", "geometry score", margin=0.1))
 
@@ -1091,7 +1091,7 @@ def figure_17(job: Job) -> Outcome:
     published=_PICTURES.format(18),
     runs=circles("rg", hole="center", factor=["paper"]),
 )
-def figure_18(job: Job) -> Outcome:
+def figure_18(job: Job) -> Conclusion:
     """Figure 17 with a hole in the centre."""
     return geometry_outcome(job, [*compare(job, "geometry", "geometry score"), *generalises(job)])
 
@@ -1103,7 +1103,7 @@ def figure_18(job: Job) -> Outcome:
     published=_PICTURES.format(19),
     runs=circles("rg", hole="corner", factor=["paper"]),
 )
-def figure_19(job: Job) -> Outcome:
+def figure_19(job: Job) -> Conclusion:
     """Figure 17 with a hole in a corner."""
     return geometry_outcome(job, [*compare(job, "geometry", "geometry score"), *generalises(job)])
 
@@ -1115,7 +1115,7 @@ def figure_19(job: Job) -> Outcome:
     published=_PICTURES.format(20),
     runs=circles("xh", blank=0.5, factor=["paper"]),
 )
-def figure_20(job: Job) -> Outcome:
+def figure_20(job: Job) -> Conclusion:
     """Figure 14 with black images; their code is the black star."""
     used = job.scores(f"{BROADCAST} VAE", "latents_used")
     return geometry_outcome(

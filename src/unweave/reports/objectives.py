@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from unweave.choices import Form
 from unweave.gan import GANS
 from unweave.objectives import OBJECTIVES
 from unweave.pairing import PAIRINGS
+from unweave.slots import Form
 
 _HEAD = """\
 # Objectives

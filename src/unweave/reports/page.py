@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from unweave import atomic, plots
 from unweave.errors import UnweaveError
-from unweave.reports.evidence import Evidence, RunLike, gather, labels_of, settings, turned_back_mig
+from unweave.reports.narrative import Subject, findings, rows, verdict
 from unweave.reports.rendering import Picture, image, png, render, writer
-from unweave.reports.words import Subject, findings, rows, verdict
+from unweave.reports.run_summary import RunLike, RunSummary, gather, labels_of, settings, turned_back_mig
 
 
 def write_run_report(run: RunLike, path: str | Path | None = None) -> Path:
@@ -149,7 +149,7 @@ def dataset_sheet(dataset: Any, *, columns: int = 10) -> Figure:
     return plots.image_grid(np.stack(sheet), row_labels=labels, title=dataset.name)
 
 
-def _pictures(evidence: Evidence, *, geometry: bool = True) -> dict[str, Picture]:
+def _pictures(evidence: RunSummary, *, geometry: bool = True) -> dict[str, Picture]:
     e = evidence
     labels = plots.traversal_labels(e.order, e.kl)
     made = {
@@ -177,7 +177,7 @@ def _pictures(evidence: Evidence, *, geometry: bool = True) -> dict[str, Picture
     return made
 
 
-def _geometries(everything: Sequence[Evidence]) -> list[tuple[Figure, str]]:
+def _geometries(everything: Sequence[RunSummary]) -> list[tuple[Figure, str]]:
     """One figure if all grids are of the same factors, else one for each run."""
     having = [(e, e.grid) for e in everything if e.grid is not None]
     if not having:

@@ -16,9 +16,9 @@ from unweave.metrics import Score
 from unweave.metrics.agreement import agreement
 from unweave.metrics.statistics import Difference, difference, holm, mean_interval
 from unweave.plots.sweeps import Point, agreement_map, trade_off, violins
-from unweave.reports.evidence import gather, settings
+from unweave.reports.narrative import EXPLANATIONS, Explanation
 from unweave.reports.rendering import image, png, render, writer
-from unweave.reports.words import EXPLANATIONS, Explanation
+from unweave.reports.run_summary import gather, settings
 from unweave.runs.sweep import Member, Sweep, duration
 
 LEVEL = 0.05

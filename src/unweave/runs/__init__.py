@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unweave.runs.config import Config
     from unweave.runs.run import Codes, Run
-    from unweave.runs.store import Store
+    from unweave.runs.run_index import RunIndex
     from unweave.runs.study import Study
 
-_OBJECTS = {"Codes": "run", "Config": "config", "Run": "run", "Store": "store", "Study": "study"}
+_OBJECTS = {"Codes": "run", "Config": "config", "Run": "run", "RunIndex": "run_index", "Study": "study"}
 
-__all__ = ["Codes", "Config", "Run", "Store", "Study"]
+__all__ = ["Codes", "Config", "Run", "RunIndex", "Study"]
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when first asked for: a look into the store must not pay for torch.
+    # Loaded when first asked for: a look into the index must not pay for torch.
     if name in _OBJECTS:
         return getattr(importlib.import_module(f"unweave.runs.{_OBJECTS[name]}"), name)
     raise AttributeError(f"module 'unweave.runs' has no attribute {name!r}")

@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from unweave.choices import Choice, Table, accepted, build, choose, convert, lookup
 from unweave.data import DATASETS, SAMPLINGS, Channels, Dataset
 from unweave.errors import UnweaveError, unknown
 from unweave.gan import GAN, GANS
@@ -17,6 +16,7 @@ from unweave.objectives import OBJECTIVES, Annealed, Averaged, Objective
 from unweave.pairing import PAIRINGS
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
+from unweave.slots import Choice, Table, accepted, build, choose, convert, lookup
 from unweave.standardise import standardise
 from unweave.vae import VAE
 

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from unweave.runs.executors import Event
-from unweave.runs.store import last_record
+from unweave.runs.run_index import last_record
 from unweave.runs.sweep import Member, duration
 
 

@@ -14,7 +14,7 @@ from unweave.data import Dataset
 from unweave.metrics import METRICS, Encoded, Score, choose_metrics, elbo_scores, embed_grid, score_all
 from unweave.runs.likelihood import log_likelihood
 from unweave.runs.run import Codes, Run
-from unweave.training import machine
+from unweave.training import cpu
 from unweave.training.randomness import generator, seed_torch
 from unweave.vae import Model, as_tensor
 
@@ -47,7 +47,7 @@ def codes_of(run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambd
     kept = _load(path)
     if kept is not None and kept.step == step:
         return kept
-    machine.prepare(torch.get_num_threads())
+    cpu.prepare(torch.get_num_threads())
     codes = _encode(vae, run.dataset(), run.config.seed, step, tell)
     _save(path, codes)
     return codes

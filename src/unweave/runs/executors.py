@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from unweave.errors import UnweaveError, unknown
-from unweave.runs.work import Ended, fail, is_done, work
+from unweave.runs.worker import Ended, fail, is_done, work
 
 Kind = Literal["started", "ended", "lost", "beat"]
 
@@ -200,7 +200,7 @@ class _Pool:
         settings = self.settings
         core = settings.cores[slot % len(settings.cores)] if settings.pinned else -1
         process = subprocess.Popen(
-            [sys.executable, "-m", "unweave.runs.work", str(core), str(settings.checkpoint_seconds)],
+            [sys.executable, "-m", "unweave.runs.worker", str(core), str(settings.checkpoint_seconds)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **dict.fromkeys(_THREADS, "1")},
@@ -376,7 +376,7 @@ class OnRay:
 
 def _on_ray(folder: str, device: str, checkpoint_seconds: float, metrics: list[str]) -> Ended:
     """A run on a node of the cluster; waits for a predecessor that has lost its node but not yet noticed."""
-    from unweave.runs.work import work
+    from unweave.runs.worker import work
     from unweave.training.signals import StopOnSignal
 
     asker = os.getppid()

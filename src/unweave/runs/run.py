@@ -25,9 +25,9 @@ from unweave.gan import GAN
 from unweave.objectives import Objective
 from unweave.runs.config import Config
 from unweave.training.checkpoints import Checkpoints
+from unweave.training.data_parallel import ALONE, Share
 from unweave.training.loop import Display, Outcome, Record, train
 from unweave.training.randomness import seed_torch
-from unweave.training.sharing import ALONE, Share
 from unweave.vae import VAE
 
 logger = logging.getLogger("unweave")

@@ -15,11 +15,11 @@ _KEYS = ("name", "title", "base", "grid", "variants", "seeds", "search", "target
 
 
 @dataclasses.dataclass(frozen=True)
-class Planned:
+class PlannedRun:
     """One run of a study: the variant it belongs to, what the variant sets, and the whole config.
 
     Example:
-        >>> Planned("beta=4", {"objective.beta": 4}, Config.read(words=["data=circles", "seed=3"])).config.seed
+        >>> PlannedRun("beta=4", {"objective.beta": 4}, Config.read(words=["data=circles", "seed=3"])).config.seed
         3
     """
 
@@ -53,7 +53,7 @@ class Study:
     """
 
     name: str
-    runs: tuple[Planned, ...]
+    runs: tuple[PlannedRun, ...]
     title: str = ""
     search: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     base: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -62,9 +62,9 @@ class Study:
     metrics: tuple[str, ...] = ()
 
     @property
-    def variants(self) -> dict[str, list[Planned]]:
+    def variants(self) -> dict[str, list[PlannedRun]]:
         """The runs by variant."""
-        groups: dict[str, list[Planned]] = {}
+        groups: dict[str, list[PlannedRun]] = {}
         for run in self.runs:
             groups.setdefault(run.variant, []).append(run)
         return groups
@@ -96,7 +96,7 @@ class Study:
                     config = Config.of({**merge(base, changed), "seed": seed})
                 except UnweaveError as error:
                     raise UnweaveError(f"{told + ': ' if told else ''}{error}") from error
-                runs.append(Planned(told or "base", shown, config))
+                runs.append(PlannedRun(told or "base", shown, config))
         title = str(mapping.get("title", ""))
         target = str(mapping.get("target", ""))
         metrics = metrics_of(mapping.get("metrics") or ())
@@ -122,7 +122,7 @@ class Study:
                 for label, value in configs.items()
                 for each in (value if isinstance(value, list | tuple) else [value])
             ]
-            return cls(name, _once([Planned(str(label), {}, config) for label, config in pairs]), title)
+            return cls(name, _once([PlannedRun(str(label), {}, config) for label, config in pairs]), title)
         made = [_config(value) for value in configs]
         if not made:
             raise UnweaveError(f"{name} has no configs: the function must return at least one")
@@ -136,7 +136,7 @@ class Study:
         runs = []
         for config, flat in zip(made, flats, strict=True):
             shown = {key: flat[key] for key in varied if key in flat}
-            runs.append(Planned(" ".join(_words(shown, varied)) or "base", shown, config))
+            runs.append(PlannedRun(" ".join(_words(shown, varied)) or "base", shown, config))
         return cls(name, _once(runs), title)
 
     def with_seeds(self, seeds: "int | Sequence[int]") -> "Study":
@@ -297,8 +297,8 @@ def _config(value: Any) -> Config:
     raise UnweaveError(f"a study's function must return configs or mappings, got {type(value).__name__}")
 
 
-def _once(runs: Sequence[Planned]) -> tuple[Planned, ...]:
-    seen: dict[str, Planned] = {}
+def _once(runs: Sequence[PlannedRun]) -> tuple[PlannedRun, ...]:
+    seen: dict[str, PlannedRun] = {}
     for run in runs:
         same = seen.setdefault(run.config.identity, run)
         if same is not run and same.variant != run.variant:

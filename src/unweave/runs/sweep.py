@@ -18,8 +18,8 @@ from unweave.errors import UnweaveError
 from unweave.runs.config import Config
 from unweave.runs.executors import Event, Executor
 from unweave.runs.run import Run, fresh
-from unweave.runs.study import Planned, Study
-from unweave.runs.work import is_done
+from unweave.runs.study import PlannedRun, Study
+from unweave.runs.worker import is_done
 
 MANIFEST = "sweep.json"
 
@@ -295,7 +295,7 @@ def _command(config: Config, folder: Path) -> str:
     return f"unweave train {place / 'config.yaml'} --out {place}"
 
 
-def _entry(planned: Planned, place: str) -> dict[str, Any]:
+def _entry(planned: PlannedRun, place: str) -> dict[str, Any]:
     return {
         "variant": planned.variant,
         "settings": dict(planned.settings),

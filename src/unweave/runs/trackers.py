@@ -8,7 +8,7 @@ from typing import Any
 from unweave.errors import UnweaveError, unknown
 from unweave.runs.executors import Event, Tell
 from unweave.runs.run import Run
-from unweave.runs.store import flatten
+from unweave.runs.run_index import flatten
 
 
 def track(run: Run, tracker: str, folder: Path) -> str:

@@ -17,7 +17,7 @@ from unweave.runs.config import Config, merge
 from unweave.runs.evaluation import OF_MODELS
 from unweave.runs.executors import Executor
 from unweave.runs.run import Run
-from unweave.runs.study import Planned, Study, nested
+from unweave.runs.study import PlannedRun, Study, nested
 from unweave.runs.sweep import Sweep
 
 TRIALS = "trials.json"
@@ -143,7 +143,7 @@ class Search:
         runs = []
         for number, settings in enumerate(self.settings):
             label = Trial(number, settings).label
-            runs += [Planned(label, settings, self._config(settings, seed)) for seed in self.study.seeds]
+            runs += [PlannedRun(label, settings, self._config(settings, seed)) for seed in self.study.seeds]
         unique = {planned.config.identity: planned for planned in reversed(runs)}
         study = dataclasses.replace(
             self.study,

@@ -33,11 +33,11 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Study:
+class TheoryResult:
     """What a study found: rows of a table, its head first, and pictures by name.
 
     Example:
-        >>> Study([["what", "nats"], ["bound", "-17.82"]], {}).rows[1][0]
+        >>> TheoryResult([["what", "nats"], ["bound", "-17.82"]], {}).rows[1][0]
         'bound'
     """
 
@@ -45,7 +45,7 @@ class Study:
     pictures: Mapping[str, Figure]
 
 
-def densities_study(tell: Tell = lambda _: None) -> Study:
+def densities_study(tell: Tell = lambda _: None) -> TheoryResult:
     """Densities and iso-contours of the priors: DEC figures 5 and 6, ISA figures 2, 3 and 4.
 
     Example:
@@ -67,7 +67,7 @@ def densities_study(tell: Tell = lambda _: None) -> Study:
         entropy, variance = law().entropy().item(), law().variance[0].item()
         rows.append([f"generalised normal, p = {p:g}", f"{entropy:.4f}", f"{variance:.4f}", _degrees(angle)])
     tree = Tree.parse([[4]] * 5)
-    return Study(
+    return TheoryResult(
         rows,
         {
             "student-t": prior_plots.densities(
@@ -88,7 +88,7 @@ def densities_study(tell: Tell = lambda _: None) -> Study:
     )
 
 
-def annealing_study(tell: Tell = lambda _: None) -> Study:
+def annealing_study(tell: Tell = lambda _: None) -> TheoryResult:
     """DEC theorem 1 and its corollaries: both sides of each equation.
 
     Example:
@@ -152,10 +152,10 @@ def annealing_study(tell: Tell = lambda _: None) -> Study:
         title="Three terms whose sum is the β-VAE's objective",
         level=("objective", left),
     )
-    return Study(rows, {"theorem-1": figure})
+    return TheoryResult(rows, {"theorem-1": figure})
 
 
-def rotation_study(tell: Tell = lambda _: None) -> Study:
+def rotation_study(tell: Tell = lambda _: None) -> TheoryResult:
     """DEC theorem 2: change of the objective under 100 random rotations, for every prior.
 
     Example:
@@ -168,10 +168,10 @@ def rotation_study(tell: Tell = lambda _: None) -> Study:
     for name, change in found.changes.items():
         size = np.abs(change)
         rows.append([name, f"{size.max():.2g}", f"{size.mean():.2g}", f"{size.max(1).min():.2g}"])
-    return Study(rows, {"theorem-2": plots.rotations(found.changes)})
+    return TheoryResult(rows, {"theorem-2": plots.rotations(found.changes)})
 
 
-def entropy_study(tell: Tell = lambda _: None) -> Study:
+def entropy_study(tell: Tell = lambda _: None) -> TheoryResult:
     """DEC appendix C: the minibatch entropy estimate, its bias, its log n offset, and how it fades.
 
     Example:
@@ -188,10 +188,10 @@ def entropy_study(tell: Tell = lambda _: None) -> Study:
     drawn = plots.entropy_bias(
         bias.batch_sizes, bias.estimates, bias.errors, bias.exact, bias.no_overlap, bias.n
     )
-    return Study(rows, {"entropy": drawn})
+    return TheoryResult(rows, {"entropy": drawn})
 
 
-def factor_analysis_study(tell: Tell = lambda _: None) -> Study:
+def factor_analysis_study(tell: Tell = lambda _: None) -> TheoryResult:
     """ISA B.2 to B.6: factor analysis, likelihood and mean-field free energy under rotation and over-completeness.
 
     Example:
@@ -224,7 +224,7 @@ def factor_analysis_study(tell: Tell = lambda _: None) -> Study:
         for name, m in (("0°", model), ("45°", turned))
     ]
     energies_by = {f"free energy, β = {b:g}": [m.free_energy(b) / b for m in each] for b in (1.0, 2.0, 5.0)}
-    return Study(
+    return TheoryResult(
         rows,
         {
             "factor-analysis": plots.factor_analysis(
@@ -252,7 +252,7 @@ def factor_analysis_study(tell: Tell = lambda _: None) -> Study:
     )
 
 
-def ica_study(tell: Tell = lambda _: None) -> Study:
+def ica_study(tell: Tell = lambda _: None) -> TheoryResult:
     """ISA B.7 and B.8, figure 1: over-complete ICA with Student-t sources, beta 1 and 5, from the true components.
 
     Example:
@@ -274,7 +274,7 @@ def ica_study(tell: Tell = lambda _: None) -> Study:
         "β = 1": np.linalg.norm(longer.path, axis=1).min(1),
         "β = 5": np.pad(np.linalg.norm(fits[5.0].path, axis=1).min(1), (0, 320), mode="edge"),
     }
-    return Study(
+    return TheoryResult(
         rows,
         {
             "ica": plots.components(first.data, first.true, panels),
@@ -289,7 +289,7 @@ def ica_study(tell: Tell = lambda _: None) -> Study:
     )
 
 
-def pinwheel_study(tell: Tell = lambda _: None) -> Study:
+def pinwheel_study(tell: Tell = lambda _: None) -> TheoryResult:
     """DEC figure 3: the pinwheel under every alpha and beta, 4 seeds each, trained at once.
 
     Example:
@@ -314,10 +314,10 @@ def pinwheel_study(tell: Tell = lambda _: None) -> Study:
     drawn = plots.alpha_beta(
         done.alphas, done.betas, lambda i, j, z: done.density(i, j, 0, z), overlap, mismatch
     )
-    return Study(rows, {"pinwheel": drawn})
+    return TheoryResult(rows, {"pinwheel": drawn})
 
 
-STUDIES: dict[str, Callable[[Tell], Study]] = {
+STUDIES: dict[str, Callable[[Tell], TheoryResult]] = {
     "densities": densities_study,
     "annealing": annealing_study,
     "rotation": rotation_study,
@@ -329,7 +329,7 @@ STUDIES: dict[str, Callable[[Tell], Study]] = {
 """Name on the command line -> study."""
 
 
-def named(name: str) -> Callable[[Tell], Study]:
+def named(name: str) -> Callable[[Tell], TheoryResult]:
     """The study of this name; case, hyphens and underscores do not count.
 
     Example:
@@ -342,7 +342,7 @@ def named(name: str) -> Callable[[Tell], Study]:
     return by_plain[plain(name)]
 
 
-def prior_pictures(prior: torch.nn.Module, latents: int) -> Study:
+def prior_pictures(prior: torch.nn.Module, latents: int) -> TheoryResult:
     """A prior looked at: its density if it has two latents, histograms of samples otherwise, its tree if it has one.
 
     Example:
@@ -373,7 +373,7 @@ def prior_pictures(prior: torch.nn.Module, latents: int) -> Study:
     pictures = {"density": prior_plots.densities(panels, low=-reach, high=reach, title=name)}
     if isinstance(law, LpNestedSymmetric):
         pictures["tree"] = prior_plots.norm_tree(law.tree.children, law.exponents.detach().numpy())
-    return Study(rows, pictures)
+    return TheoryResult(rows, pictures)
 
 
 def _density_of(prior: torch.nn.Module) -> Callable[[NDArray[Any]], NDArray[Any]]:

@@ -18,10 +18,10 @@ from unweave.errors import UnweaveError
 from unweave.gan import GAN
 from unweave.objectives import Objective, Progress
 from unweave.pairing import Pairing
-from unweave.training import machine
+from unweave.training import cpu
 from unweave.training.checkpoints import Checkpoints, State
+from unweave.training.data_parallel import ALONE, Share
 from unweave.training.randomness import generator, seed_torch
-from unweave.training.sharing import ALONE, Share
 from unweave.vae import VAE, as_tensor
 
 logger = logging.getLogger("unweave")
@@ -116,16 +116,16 @@ def train(
     objective.check(model)
     share.check(batch_size)
     objective.prepare(dataset, batch_size // share.count * (1 if pairing is None else 2))
-    machine.prepare(threads)
+    cpu.prepare(threads)
     device = vae.device
     vae.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     vae.train()
     critic = objective.critic_parameters(model)
     judging = {id(parameter) for parameter in critic}
     own = [parameter for parameter in vae.parameters() if id(parameter) not in judging]
-    optimizer = machine.adam(own, learning_rate, objective.betas)
+    optimizer = cpu.adam(own, learning_rate, objective.betas)
     critic_optimizer = (
-        machine.adam(critic, objective.critic_learning_rate, objective.critic_betas) if critic else None
+        cpu.adam(critic, objective.critic_learning_rate, objective.critic_betas) if critic else None
     )
     first_total: float | None = None
 

@@ -5,17 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from unweave.errors import UnweaveError
-from unweave.runs.store import Entry, read_facts
-from unweave.runs.work import LOG
+from unweave.runs.run_index import RunEntry, read_facts
+from unweave.runs.worker import LOG
 
 COLUMNS = ("status", "data", "objective", "decoder", "seed", "step", "elbo", "mig", "factor_vae_score")
 
 
-def listing(entries: Sequence[Entry], root: Path, columns: Sequence[str] | None = None) -> list[list[str]]:
+def listing(entries: Sequence[RunEntry], root: Path, columns: Sequence[str] | None = None) -> list[list[str]]:
     """A head and a line for each run: its folder and some of its keys (by default those that any run has).
 
     Example:
-        >>> listing([Entry(Path("runs/a"), {"seed": 3, "mig": 0.51234})], Path("runs"), ["seed", "mig"])
+        >>> listing([RunEntry(Path("runs/a"), {"seed": 3, "mig": 0.51234})], Path("runs"), ["seed", "mig"])
         [['run', 'seed', 'mig'], ['a', '3', '0.5123']]
     """
     if columns is None:

@@ -9,7 +9,7 @@ import torch
 
 from unweave.errors import UnweaveError
 from unweave.runs import Run
-from unweave.training.sharing import Share, launched
+from unweave.training.data_parallel import Share, launched
 
 WORDS = [
     *("circles", "data.size=32", "latents=3", "batch_size=8", "steps=30", "learning_rate=1e-3"),

@@ -55,7 +55,7 @@ class RunLike(Protocol):
 
 
 @dataclass(frozen=True)
-class Evidence:
+class RunSummary:
     """Arrays and scores of one run.
 
     ``kl`` and ``scales`` (latents,) are the mean KL and posterior deviation of each latent; ``order`` lists the
@@ -63,7 +63,7 @@ class Evidence:
     None where no two factors span a plane. Made by :func:`gather`.
 
     Example:
-        >>> [field for field in Evidence.__dataclass_fields__ if field.startswith("or")]
+        >>> [field for field in RunSummary.__dataclass_fields__ if field.startswith("or")]
         ['originals', 'order']
     """
 
@@ -85,7 +85,7 @@ class Evidence:
         return int(self.run.history[-1]["step"]) if self.run.history else 0
 
 
-def gather(run: RunLike, label: str = "") -> Evidence:
+def gather(run: RunLike, label: str = "") -> RunSummary:
     """Reads the run and lets its model reconstruct, sweep and embed.
 
     Example:
@@ -112,7 +112,7 @@ def gather(run: RunLike, label: str = "") -> Evidence:
     grid = embed_grid(vae.codes, dataset)
     if grid is not None and "geometry" not in scores:
         scores["geometry"] = grid.score()
-    return Evidence(
+    return RunSummary(
         run=run,
         label=label
         or (run.config.decoder.name if run.config.decoder.name != "none" else run.config.model.name),
@@ -128,7 +128,7 @@ def gather(run: RunLike, label: str = "") -> Evidence:
     )
 
 
-def turned_back_mig(evidence: Evidence) -> float | None:
+def turned_back_mig(evidence: RunSummary) -> float | None:
     """MIG after turning the two latents of the grid back onto the factors' axes; nothing else is changed.
 
     With R of :func:`unweave.metrics.geometry_score`: MIG of z', z'_pair = z_pair R. None without factors or grid.

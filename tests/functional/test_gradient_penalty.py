@@ -1,6 +1,6 @@
 import torch
 
-from unweave.functional.penalty import gradient_penalty
+from unweave.functional.gradient_penalty import gradient_penalty
 
 
 def test_the_penalty_of_a_linear_critic_is_exact() -> None:

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from unweave.recipes.kept import Kept, all_kept, kept
+from unweave.recipes.published_results import PublishedResult, published_result, published_results
 from unweave.recipes.recipe import SCALES, Recipe, Scale
 from unweave.recipes.reproduce import RESULT, Result, command_of, read_result, summary
 
@@ -22,7 +22,7 @@ def listing(recipes: Iterable[Recipe], root: Path) -> Iterator[str]:
         'isa-b3'
     """
     for recipe in recipes:
-        known = kept(recipe.id)
+        known = published_result(recipe.id)
         yield f"{recipe.id}: {recipe.title}"
         yield f"    claims     {recipe.claim}"
         yield f"    published  {recipe.published}"
@@ -30,12 +30,12 @@ def listing(recipes: Iterable[Recipe], root: Path) -> Iterator[str]:
         yield f"    status     {status_of(recipe, known, root)}"
 
 
-def cost_of(recipe: Recipe, known: Kept, scale: Scale) -> str:
+def cost_of(recipe: Recipe, known: PublishedResult, scale: Scale) -> str:
     """The measured cost of a scale, or the number of runs if it was not measured.
 
     Example:
         >>> from unweave.recipes.catalogue import RECIPES
-        >>> cost_of(RECIPES["isa-b3"], Kept(None, {}), "paper")
+        >>> cost_of(RECIPES["isa-b3"], PublishedResult(None, {}), "paper")
         'paper not measured'
     """
     if scale in known.costs:
@@ -44,12 +44,12 @@ def cost_of(recipe: Recipe, known: Kept, scale: Scale) -> str:
     return f"{scale} {len(study.runs)} runs, not measured" if study is not None else f"{scale} not measured"
 
 
-def status_of(recipe: Recipe, known: Kept, root: Path) -> str:
+def status_of(recipe: Recipe, known: PublishedResult, root: Path) -> str:
     """The verdicts on a recipe: the reader's own results, and the one that comes with unweave.
 
     Example:
         >>> from unweave.recipes.catalogue import RECIPES
-        >>> status_of(RECIPES["isa-b3"], Kept(None, {}), Path("nowhere"))
+        >>> status_of(RECIPES["isa-b3"], PublishedResult(None, {}), Path("nowhere"))
         'not run'
     """
     own = [(scale, root / scale / recipe.id / RESULT) for scale in SCALES]
@@ -73,7 +73,7 @@ def paper_page(name: str, title: str, recipes: Sequence[Recipe], folder: Path) -
         >>> paper_page("isa", "Subspaces", find(["isa-b3"]), Path("docs/results")).splitlines()[0]
         '# ISA: Subspaces'
     """
-    everything = all_kept()
+    everything = published_results()
     shown = {each: known for each, known in everything.items() if known.result is not None}
     lines = [
         f"# {name.upper()}: {title}",
@@ -86,7 +86,7 @@ def paper_page(name: str, title: str, recipes: Sequence[Recipe], folder: Path) -
     ]
     ids = [recipe.id for recipe in recipes]
     for recipe in recipes:
-        known = everything.get(recipe.id, Kept(None, {}))
+        known = everything.get(recipe.id, PublishedResult(None, {}))
         verdict = known.result.verdict if known.result is not None else "not run beyond the smoke test"
         link = f"[{recipe.id}](#{recipe.id})" if known.result is not None else recipe.id
         lines.append(f"| {link} | {cell(recipe.title)} | {verdict} |")
@@ -102,7 +102,7 @@ def paper_page(name: str, title: str, recipes: Sequence[Recipe], folder: Path) -
     if missing:
         lines += ["", "## Not run beyond the smoke test", ""]
     for recipe in missing:
-        known = everything.get(recipe.id, Kept(None, {}))
+        known = everything.get(recipe.id, PublishedResult(None, {}))
         cost = "; ".join(cost_of(recipe, known, scale) for scale in SCALES)
         lines += [
             f"- **{recipe.id}**, {recipe.title}. {recipe.claim} Published: {recipe.published}. Cost: {cost}. "
@@ -111,7 +111,7 @@ def paper_page(name: str, title: str, recipes: Sequence[Recipe], folder: Path) -
     return "\n".join(lines) + "\n"
 
 
-def _section(name: str, result: Result, known: Kept, folder: Path) -> Iterator[str]:
+def _section(name: str, result: Result, known: PublishedResult, folder: Path) -> Iterator[str]:
     yield f"## {name}"
     yield ""
     yield f"**{result.title}.** {result.claim}"

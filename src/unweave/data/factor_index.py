@@ -12,7 +12,7 @@ from unweave.data.space import FactorSpace
 Index = NDArray[np.int64]
 
 
-class Rows:
+class FactorIndex:
     """Finds the rows of stored images by their factors; combinations may be absent or have several rows.
 
     Args:
@@ -20,7 +20,7 @@ class Rows:
         classes: (n, K) the factors of each row; None if the rows are the whole grid in the order of the space.
 
     Example:
-        >>> rows = Rows(FactorSpace(("letter",), (3,)), np.array([[2], [0], [2]]))
+        >>> rows = FactorIndex(FactorSpace(("letter",), (3,)), np.array([[2], [0], [2]]))
         >>> rows.first([[2], [1], [0]]).tolist()
         [0, -1, 1]
         >>> sorted(set(rows.any([[2]] * 50, np.random.default_rng(0)).tolist()))

@@ -10,7 +10,7 @@ import PIL.Image
 import pytest
 
 from unweave.data import Arrays, Circles, DSprites, Folder, XYSquares
-from unweave.data.store import Hdf5, Npz, converted
+from unweave.data.array_files import Hdf5, Npz, converted
 from unweave.errors import UnweaveError
 
 RNG = np.random.default_rng(0)
@@ -22,9 +22,9 @@ FACTORS = RNG.integers(4, size=(40, 2))
 def small_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every array is larger than what is read into memory."""
     monkeypatch.setenv("UNWEAVE_CACHE", str(tmp_path / "cache"))
-    for module in ("store", "arrays", "folder"):
+    for module in ("array_files", "arrays", "folder"):
         monkeypatch.setattr(f"unweave.data.{module}.IN_MEMORY", 1000)
-    monkeypatch.setattr("unweave.data.store._BLOCK", 3000)
+    monkeypatch.setattr("unweave.data.array_files._BLOCK", 3000)
     return tmp_path / "cache"
 
 

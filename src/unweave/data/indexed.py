@@ -8,7 +8,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.data.dataset import Batch, Dataset, channels_last
-from unweave.data.rows import Rows
+from unweave.data.factor_index import FactorIndex
 from unweave.data.space import Array, FactorSpace, check_index
 from unweave.errors import UnweaveError
 
@@ -16,7 +16,7 @@ _SHOWN = 512
 """Rows that the fingerprint of a large set looks at."""
 
 
-class Stored(Dataset):
+class IndexedDataset(Dataset):
     """Images in rows, with or without known factors; a batch is one gather.
 
     A subclass calls :meth:`_store` once; or :meth:`_grid`, and makes the images of rows itself in ``_take``.
@@ -24,7 +24,7 @@ class Stored(Dataset):
     draw one of them).
 
     Example:
-        >>> class Two(Stored):
+        >>> class Two(IndexedDataset):
         ...     description = "two grey images"
         ...     def __init__(self):
         ...         self._store(np.array([0, 255], np.uint8).reshape(2, 1, 1, 1), FactorSpace(("light",), (2,)))
@@ -33,7 +33,7 @@ class Stored(Dataset):
     """
 
     count: int
-    rows: Rows | None
+    rows: FactorIndex | None
 
     def _store(
         self,
@@ -58,7 +58,7 @@ class Stored(Dataset):
         self.image_shape = (channels, height, width)
         self.space = space
         self.count = n
-        self.rows = None if space is None else Rows(space, classes)
+        self.rows = None if space is None else FactorIndex(space, classes)
 
     def _grid(self, space: FactorSpace, image_shape: tuple[int, int, int]) -> None:
         """Take one row for each combination of discrete factors; the subclass makes them in ``_take``."""
@@ -66,7 +66,7 @@ class Stored(Dataset):
         self.image_shape = image_shape
         self.space = space
         self.count = space.count
-        self.rows = Rows(space, None)
+        self.rows = FactorIndex(space, None)
 
     def images(self, factors: ArrayLike) -> NDArray[Any]:
         """Images (n, C, H, W) of `factors` (n, K) (the first row that has them); an error if there is none."""

@@ -2,8 +2,8 @@ from typing import Literal
 
 import pytest
 
-from unweave.choices import Choice, build, choose, convert
 from unweave.errors import UnweaveError, plain, unknown
+from unweave.slots import Choice, build, choose, convert
 
 
 class Wide:

@@ -6,7 +6,7 @@ from scipy.stats import gaussian_kde
 
 from unweave.errors import UnweaveError
 from unweave.plots.distances import matrix_panels
-from unweave.plots.halves import density, half_violins, score_lines
+from unweave.plots.half_violins import density, half_violins, score_lines
 
 
 def test_density_is_scipys_with_silvermans_width() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from unweave.errors import UnweaveError
 from unweave.metrics.statistics import mean_interval
-from unweave.plots.panels import banded_curves, histograms, thin, value_histograms
+from unweave.plots.seed_bands import banded_curves, histograms, thin, value_histograms
 
 
 def test_thinning_keeps_the_mean_of_each_block() -> None:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unweave.data.bands import cached_bands, distinct
+from unweave.data.distinct_strips import cached_bands, distinct
 
 IMAGES = np.random.default_rng(0).integers(2, size=(50, 4, 3), dtype=np.uint8)
 

@@ -37,11 +37,11 @@ _SKIPPED = {"checkpoints", "pictures"}
 
 
 @dataclass
-class Entry:
+class RunEntry:
     """What the index knows of a run: its folder, and its config, scores, status and times as flat ``key: value``.
 
     Example:
-        >>> Entry(Path("runs/a"), {"objective": "FactorVAE", "objective.gamma": 35.0, "mig": 0.4})["mig"]
+        >>> RunEntry(Path("runs/a"), {"objective": "FactorVAE", "objective.gamma": 35.0, "mig": 0.4})["mig"]
         0.4
     """
 
@@ -83,7 +83,7 @@ class Condition:
         return cls(*found.groups())
 
 
-class Store:
+class RunIndex:
     """The runs under a folder.
 
     Example:
@@ -93,7 +93,7 @@ class Store:
         >>> for beta in (1, 16):
         ...     config = Config.read(words=["data=circles", f"objective.beta={beta}"])
         ...     _ = Run.create(config, root / f"beta{beta}")
-        >>> [entry["objective.beta"] for entry in Store(root).find(["data=circles", "objective.beta>10"])]
+        >>> [entry["objective.beta"] for entry in RunIndex(root).find(["data=circles", "objective.beta>10"])]
         [16.0]
     """
 
@@ -110,7 +110,7 @@ class Store:
 
     def find(
         self, conditions: Sequence[str | Condition] = (), *, sort: str | None = None, refresh: bool = True
-    ) -> list[Entry]:
+    ) -> list[RunEntry]:
         """The runs that meet all conditions, ordered by folder or by the key ``sort`` (``-mig``: largest first)."""
         if refresh:
             self.refresh()
@@ -129,7 +129,7 @@ class Store:
             f"SELECT folder, facts, running FROM runs WHERE {where} ORDER BY folder", values
         ).fetchall()
         entries = [
-            _alive(Entry(self.root / folder, facts)) if running else Entry(self.root / folder, facts)
+            _alive(RunEntry(self.root / folder, facts)) if running else RunEntry(self.root / folder, facts)
             for folder, facts, running in rows
         ]
         if sort:
@@ -356,13 +356,13 @@ def damage(folder: Path) -> Iterator[str]:
                 yield f"{history}, line {number}, is no record: it is passed over"
 
 
-def export(entries: Sequence[Entry], path: Path) -> Path:
+def export(entries: Sequence[RunEntry], path: Path) -> Path:
     """Write runs as a table, a row each: ``.csv``, or ``.parquet`` (with the extra ``parquet``).
 
     Example:
         >>> import tempfile
         >>> path = Path(tempfile.mkdtemp()) / "runs.csv"
-        >>> print(export([Entry(Path("runs/a"), {"seed": 0, "mig": 0.5})], path).read_text().strip())
+        >>> print(export([RunEntry(Path("runs/a"), {"seed": 0, "mig": 0.5})], path).read_text().strip())
         folder,seed,mig
         runs/a,0,0.5
     """
@@ -434,7 +434,7 @@ def _clause(condition: Condition) -> tuple[str, list[Any]]:
     return exists.format(f"number {condition.sign} ?"), [condition.key, number]
 
 
-def _alive(entry: Entry) -> Entry:
+def _alive(entry: RunEntry) -> RunEntry:
     """A run that says it is running, but whose process is gone, is interrupted."""
     if entry["status"] != "running":
         return entry
@@ -447,7 +447,7 @@ def _alive(entry: Entry) -> Entry:
         return entry
     except OSError:
         pass
-    return Entry(entry.folder, {**entry.facts, "status": "interrupted"})
+    return RunEntry(entry.folder, {**entry.facts, "status": "interrupted"})
 
 
 def _json(path: Path, default: dict[str, Any] | None = None) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """The whole work of one run, as an executor's process does it: train, score, say how it ended.
 
-Also the program of such a process: ``python -m unweave.runs.work`` reads the folders of runs from its standard input,
+Also the program of such a process: ``python -m unweave.runs.worker`` reads the folders of runs from its standard input,
 one a line with the metrics to score it by, and answers each with a line on its standard output.
 """
 

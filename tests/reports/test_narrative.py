@@ -1,7 +1,7 @@
 from typing import Any
 
 from unweave.metrics import Score
-from unweave.reports.words import Subject, findings, rows, verdict
+from unweave.reports.narrative import Subject, findings, rows, verdict
 
 
 def geometry(value: float, **constants: Any) -> Score:

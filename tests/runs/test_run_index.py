@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from unweave.errors import UnweaveError
-from unweave.runs.store import Condition, Store, damage, export
+from unweave.runs.run_index import Condition, RunIndex, damage, export
 
 
 def make(root: Path, name: str, *, status: str = "finished", **facts: object) -> Path:
@@ -41,12 +41,12 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def names(store: Store, *conditions: str, sort: str | None = None) -> list[str]:
+def names(store: RunIndex, *conditions: str, sort: str | None = None) -> list[str]:
     return [entry.folder.name for entry in store.find(conditions, sort=sort)]
 
 
 def test_questions_are_answered(root: Path) -> None:
-    store = Store(root)
+    store = RunIndex(root)
     assert names(store) == ["d", "a", "b", "c"]
     assert names(store, "objective=FactorVAE", "data=dSprites", "objective.gamma>10") == ["b", "c"]
     assert names(store, "objective=factor-vae", "objective.gamma<=10") == ["a"]
@@ -62,7 +62,7 @@ def test_questions_are_answered(root: Path) -> None:
 
 
 def test_the_index_follows_the_folders(root: Path) -> None:
-    store = Store(root)
+    store = RunIndex(root)
     assert store.refresh() == 4
     assert store.refresh() == 0, "nothing changed, nothing is read"
     new = make(root, "study/e", gamma=50.0, mig=0.9)
@@ -79,12 +79,12 @@ def test_the_index_follows_the_folders(root: Path) -> None:
 
 
 def test_the_index_is_made_anew_when_it_is_damaged_or_gone(root: Path) -> None:
-    store = Store(root)
+    store = RunIndex(root)
     before = [entry.facts for entry in store.find()]
     store.close()
     store.path.write_bytes(b"this is no database at all, whatever its name says" * 100)
-    assert [entry.facts for entry in Store(root).find()] == before
-    fresh = Store(root)
+    assert [entry.facts for entry in RunIndex(root).find()] == before
+    fresh = RunIndex(root)
     assert fresh.rebuild() == 4
     assert [entry.facts for entry in fresh.find()] == before
 
@@ -96,7 +96,7 @@ def test_a_corrupted_line_is_reported_and_its_run_left_out(
     path = root / "study" / "b" / name
     text = path.read_text()
     path.write_text(text[: len(text) // 2] + "\x00\x01" + text[len(text) // 2 + 2 :])
-    store = Store(root)
+    store = RunIndex(root)
     with caplog.at_level(logging.WARNING, "unweave"):
         store.rebuild()
     assert names(store) == ["d", "a", "c"]
@@ -112,16 +112,16 @@ def test_a_corrupted_line_of_history_is_reported_and_passed_over(root: Path) -> 
     assert list(damage(folder)) == [
         f"{folder / 'history.jsonl'}, line {line}, is no record: it is passed over" for line in (2, 4)
     ]
-    assert Store(root).find(["seed=1"])[0]["last.total"] == 8.0
+    assert RunIndex(root).find(["seed=1"])[0]["last.total"] == 8.0
 
 
 def test_a_run_whose_process_is_gone_is_interrupted(root: Path) -> None:
     make(root, "e", status="running", seed=9)
-    assert Store(root).find(["seed=9"])[0]["status"] == "interrupted"
+    assert RunIndex(root).find(["seed=9"])[0]["status"] == "interrupted"
 
 
 def test_runs_are_located_by_folder_label_and_identity(root: Path) -> None:
-    store = Store(root)
+    store = RunIndex(root)
     make(root, "other/ab")
     assert store.locate(str(root / "d")) == store.locate("d") == root / "d"
     assert store.locate("study/c") == root / "study" / "c"
@@ -133,7 +133,7 @@ def test_runs_are_located_by_folder_label_and_identity(root: Path) -> None:
 
 
 def test_tables_hold_every_run_and_key(root: Path) -> None:
-    found = Store(root).find()
+    found = RunIndex(root).find()
     with export(found, root / "out" / "runs.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert [(row["objective"], row["objective.gamma"], row["mig"]) for row in rows] == [
@@ -156,14 +156,14 @@ def test_tables_hold_every_run_and_key(root: Path) -> None:
 
 
 def test_mistakes_are_told(root: Path) -> None:
-    store = Store(root)
+    store = RunIndex(root)
     with pytest.raises(UnweaveError, match=r"unknown key 'objective.gama': did you mean objective.gamma"):
         store.find(["objective.gama>1"])
     for wrong in ("objective", "mig>high", "=3"):
         with pytest.raises(UnweaveError, match="expected a condition"):
             Condition.read(wrong)
     with pytest.raises(UnweaveError, match="there is no folder"):
-        Store(root / "nowhere")
+        RunIndex(root / "nowhere")
     with pytest.raises(UnweaveError, match="is not the folder of a run"):
         store.remove([root])
     assert root.exists()

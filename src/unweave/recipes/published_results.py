@@ -16,11 +16,11 @@ DOCS = Path(__file__).parents[3] / "docs" / "results"
 
 
 @dataclass(frozen=True)
-class Kept:
+class PublishedResult:
     """What is known of a recipe: its result at the small scale, if it was run there, and its cost by scale.
 
     Example:
-        >>> Kept(None, {}).result is None
+        >>> PublishedResult(None, {}).result is None
         True
     """
 
@@ -28,47 +28,49 @@ class Kept:
     costs: Mapping[Scale, Cost]
 
 
-def kept(name: str, folder: Path = FOLDER) -> Kept:
+def published_result(name: str, folder: Path = FOLDER) -> PublishedResult:
     """What is known of the recipe (or the changed recipe) of that name.
 
     Example:
-        >>> kept("no-such-recipe").costs
+        >>> published_result("no-such-recipe").costs
         {}
     """
     path = folder / f"{name}.json"
     if not path.exists():
-        return Kept(None, {})
+        return PublishedResult(None, {})
     content = json.loads(path.read_text())
     result = Result(**content["result"]) if content.get("result") else None
-    return Kept(
+    return PublishedResult(
         result, {scale: Cost(**content["costs"][scale]) for scale in SCALES if scale in content["costs"]}
     )
 
 
-def all_kept(folder: Path = FOLDER) -> dict[str, Kept]:
+def published_results(folder: Path = FOLDER) -> dict[str, PublishedResult]:
     """Everything that is kept, by name.
 
     Example:
-        >>> all(isinstance(name, str) for name in all_kept())
+        >>> all(isinstance(name, str) for name in published_results())
         True
     """
-    return {path.stem: kept(path.stem, folder) for path in sorted(folder.glob("*.json"))}
+    return {path.stem: published_result(path.stem, folder) for path in sorted(folder.glob("*.json"))}
 
 
-def keep_cost(name: str, scale: Scale, cost: Cost, folder: Path = FOLDER) -> Path:
+def publish_cost(name: str, scale: Scale, cost: Cost, folder: Path = FOLDER) -> Path:
     """Note what a recipe takes at a scale.
 
     Example:
         >>> import tempfile
         >>> place = Path(tempfile.mkdtemp())
-        >>> _ = keep_cost("sbd-fig4", "paper", Cost(10, 1e6, 0.0), place)
-        >>> kept("sbd-fig4", place).costs["paper"].runs
+        >>> _ = publish_cost("sbd-fig4", "paper", Cost(10, 1e6, 0.0), place)
+        >>> published_result("sbd-fig4", place).costs["paper"].runs
         10
     """
     return _update(name, folder, {}, scale, cost)
 
 
-def keep(result: Result, cost: Cost, pictures: Path, folder: Path = FOLDER, docs: Path | None = None) -> Path:
+def publish(
+    result: Result, cost: Cost, pictures: Path, folder: Path = FOLDER, docs: Path | None = None
+) -> Path:
     """Keep a result with what it took, and its pictures for the docs; of a smoke test the cost alone.
 
     Args:
@@ -84,7 +86,7 @@ def keep(result: Result, cost: Cost, pictures: Path, folder: Path = FOLDER, docs
         >>> from unweave.recipes.reproduce import conclude
         >>> root = Path(tempfile.mkdtemp())
         >>> folder, result, cost = conclude(RECIPES["isa-b3"], "small", root, None)
-        >>> keep(result, cost, folder, root / "results", root / "docs").name
+        >>> publish(result, cost, folder, root / "results", root / "docs").name
         'isa-b3.json'
     """
     if docs is None:
