@@ -14,6 +14,7 @@ GROUND = {"errors", "references", "slots", "atomic"}
 ALLOWED = {
     "errors": set(),
     "atomic": {"errors"},
+    "papers": set(),
     "references": {"errors"},
     "slots": {"errors", "references"},
     "functional": GROUND,
@@ -35,7 +36,7 @@ ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "standardise"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs", "plots", "theory"}
 ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots"}
-ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory"}
+ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory", "papers"}
 ALLOWED["__main__"] = {"cli"}
 
 
