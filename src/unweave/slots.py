@@ -10,7 +10,7 @@ import inspect
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from unweave.errors import UnweaveError, plain, unknown
@@ -225,3 +225,55 @@ def _plural(phrase: str) -> str:
 
 def _as_plain(value: Any) -> Any:
     return [_as_plain(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def is_reference(text: str) -> bool:  # lead replaces this
+    """Whether a text is ``package.module:Name`` or ``path/to/file.py:Name``.
+
+    Example:
+        >>> is_reference("package.module:Name"), is_reference("mig")
+        (True, False)
+    """
+    source, _, name = text.rpartition(":")
+    return bool(source) and name.replace(".", "_").isidentifier()
+
+
+def import_object(reference: str) -> object:  # lead replaces this
+    """The object that ``package.module:Name`` or ``path/to/file.py:Name`` refers to.
+
+    Example:
+        >>> import_object("math:pi")
+        3.141592653589793
+    """
+    import importlib
+    import importlib.util
+
+    source, _, name = reference.rpartition(":")
+    try:
+        if source.endswith(".py"):
+            spec = importlib.util.spec_from_file_location(
+                source.removesuffix(".py").replace("/", "_"), source
+            )
+            assert spec is not None and spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(source)
+        found: object = module
+        for attribute in name.split("."):
+            found = getattr(found, attribute)
+    except (ImportError, OSError, AttributeError) as error:
+        raise UnweaveError(f"cannot import {reference} ({error})") from None
+    return found
+
+
+def entry_points_of(group: str) -> dict[str, "Callable[[], object]"]:  # lead replaces this
+    """The names that installed packages register under a group, each with a function that imports it.
+
+    Example:
+        >>> entry_points_of("unweave.nothing")
+        {}
+    """
+    from importlib.metadata import entry_points
+
+    return {entry.name: entry.load for entry in entry_points(group=group)}
