@@ -8,7 +8,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.data.array_files import IN_MEMORY, Hdf5, Npz, blocks, converted, source_key
+from unweave.data.array_files import IN_MEMORY, Hdf5, Npz, blocks
+from unweave.data.cache import Progress, converted, source_key
 from unweave.data.dataset import user_path
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import GREY, check_size, fit, pixels_of, resized
@@ -230,7 +231,7 @@ def _laid(
 ) -> Array:
     """The converted images: in memory if they are few or not from a file, else in the cache."""
 
-    def fill(out: Array, tell: Callable[[int], None]) -> None:
+    def fill(out: Array, tell: Progress) -> None:
         for part in blocks(shape[0], images[0].nbytes):
             out[part] = convert(images[part])
             tell(part.stop)

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from unweave.data.array_files import Hdf5, Npz, blocks, source_key
-from unweave.data.cache import cache_folder, cached
+from unweave.data.array_files import Hdf5, Npz, blocks
+from unweave.data.cache import cache_folder, cached, source_key
 from unweave.data.dataset import Batch, Channels, channels_last
 from unweave.data.files import RealFile, require
 from unweave.data.indexed import IndexedDataset
