@@ -5,7 +5,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ def blocks(rows: int, row_bytes: int, multiple: int = 1) -> Iterator[slice]:
         yield slice(start, min(start + step, rows))
 
 
+@final
 class Npz:
     """The arrays of an npz file, one at a time; what is pickled in it is never touched.
 
@@ -144,6 +145,7 @@ def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
     return shape, dtype, fortran
 
 
+@final
 class Hdf5:
     """The arrays of an HDF5 file, one at a time.
 

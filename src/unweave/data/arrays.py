@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,7 @@ HDF5 = (".h5", ".hdf5")
 """Endings of files that are read as HDF5."""
 
 
+@final
 class Arrays(IndexedDataset):
     """Images, with or without factors, from a file or from Python (SPEC DAT-10).
 

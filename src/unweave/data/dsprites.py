@@ -4,7 +4,7 @@ import functools
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -31,6 +31,7 @@ _FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64"
 Source = Literal["rendered", "file"]
 
 
+@final
 class DSprites(IndexedDataset):
     """dSprites (2D Shapes): a white square, ellipse or heart on black, 737,280 binary images 64 x 64.
 

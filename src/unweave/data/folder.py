@@ -4,7 +4,7 @@ import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+@final
 class Folder(IndexedDataset):
     """All image files of a folder and its subfolders, without factors (SPEC DAT-10).
 
