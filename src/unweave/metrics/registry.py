@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from unweave import slots
 from unweave.errors import UnweaveError, plain, unknown
-from unweave.metrics.aggregate import decomposition, gaussian_total_correlation
 from unweave.metrics.beta_vae import beta_vae_score
 from unweave.metrics.dci import dci, has_lightgbm
+from unweave.metrics.decomposition import decomposition, gaussian_total_correlation
 from unweave.metrics.downstream import downstream_accuracy
 from unweave.metrics.factor_vae import factor_vae_score
 from unweave.metrics.hoyer import hoyer
