@@ -53,17 +53,18 @@ def test_paths_give_the_users_data(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     ("name", "options", "message"),
     [
         ("dsprits", {}, "unknown dataset 'dsprits': did you mean DSprites"),
-        ("circles", {"varient": "xy"}, "unknown option of Circles 'varient': did you mean variant"),
-        ("dsprites", {"size": 64}, r"unknown option of DSprites 'size': \(there are: source\)"),
+        ("circles", {"varient": "xy"}, "unknown option of data Circles 'varient': did you mean variant"),
+        ("dsprites", {"size": 64}, r"unknown option of data DSprites 'size': \(there are: source\)"),
         (
             "some/where/",
             {},
-            "some/where/ does not exist: give a folder of images, an npz file or a dataset's name",
+            "there is no folder or file some/where/: give a folder of images, an npz file or the name of a data set",
         ),
         ("data.npz", {}, "data.npz does not exist"),
         ("~no-such-user/data", {}, "~no-such-user/data does not exist"),
-        ("folder", {}, "Folder needs a path: give it as path=..."),
-        ("arrays", {}, "Arrays needs a path"),
+        ("circles", {"size": "large"}, "data.size must be a whole number, got 'large'"),
+        ("folder", {}, "data Folder needs the option data.path"),
+        ("arrays", {}, "data Arrays needs the option data.path"),
         ("readme.md", {}, "readme.md is neither a folder of images nor an npz file"),
     ],
 )
