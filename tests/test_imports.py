@@ -34,7 +34,8 @@ ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "standardise"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs", "plots", "theory"}
 ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots"}
-ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory"}
+ALLOWED["papers"] = set()
+ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory", "papers"}
 ALLOWED["__main__"] = {"cli"}
 
 
@@ -103,7 +104,7 @@ def test_every_public_object_has_an_example_that_runs() -> None:
             if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
                 continue
             bases = {ast.unparse(base) for base in getattr(node, "bases", [])}
-            if path.name == "cli.py" or bases & {"Protocol", "ABC"}:
+            if path.parent.name == "cli" or bases & {"Protocol", "ABC"}:
                 continue
             if ">>>" not in (ast.get_docstring(node) or ""):
                 missing.append(f"{path.relative_to(SOURCE)}:{node.name}")

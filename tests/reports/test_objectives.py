@@ -2,7 +2,7 @@ import re
 import shlex
 from pathlib import Path
 
-from unweave.cli import split_target
+from unweave.cli.target import split_target
 from unweave.gan import GANS
 from unweave.objectives import OBJECTIVES
 from unweave.pairing import PAIRINGS

@@ -1,0 +1,44 @@
+"""``unweave prior list | show``."""
+
+from pathlib import Path
+
+import click
+
+from unweave.cli.commands import CommandGroup
+from unweave.cli.terminal import first_line, print_table, print_theory
+
+
+@click.group(cls=CommandGroup)
+def prior() -> None:
+    """Look at the priors."""
+
+
+@prior.command("list")
+def list_priors() -> None:
+    """List the priors."""
+    from unweave.priors import PRIORS
+
+    print_table([[name, first_line(part)] for name, part in PRIORS.items()])
+
+
+@prior.command("show")
+@click.argument("name")
+@click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
+@click.option(
+    "--out",
+    "folder",
+    default=Path(),
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Folder of the pictures.",
+)
+def show(name: str, words: tuple[str, ...], folder: Path) -> None:
+    """Draw a prior and print its moments: `unweave prior show ISA prior.subspaces=[2,2] latents=4`."""
+    from unweave.priors import PRIORS
+    from unweave.runs.config import Config
+    from unweave.slots import build
+    from unweave.theory.studies import prior_pictures
+
+    config = Config.read(words=["data=circles", "latents=2", *words, f"prior={name}"])
+    result = prior_pictures(build("prior", PRIORS, config.prior, config.latents), config.latents)
+    print_theory(result, folder, f"{config.prior.name}-")
