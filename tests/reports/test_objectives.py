@@ -20,11 +20,23 @@ def test_the_page_is_up_to_date() -> None:
 
 
 EQUATIONS = {
-    *("FAC section 2", "FAC section 2, ISA section 2.1", "Burgess et al. 2018 Eq. 8", "FAC Eq. 2", "FAC Eq. 12"),
+    *(
+        "FAC section 2",
+        "FAC section 2, ISA section 2.1",
+        "Burgess et al. 2018 Eq. 8",
+        "FAC Eq. 2",
+        "FAC Eq. 12",
+    ),
     *("FAC Eq. 7", "ISA Eq. 3; Chen et al. 2018 (weighted", "ISA Eq. 3; Chen et al. 2018 (stratified"),
     *("FAC appendix D", "FAC Eq. 10", "FAC Eq. 11", "FAC Eq. 8", "FAC Eq. 9", "DEC Eq. 7 and appendix B"),
     *("DEC Eq. 7 and section 6.3", "DEC Eq. 5", "ISA section 3.2, Eq. 12", "REC section 5.2, Eq. 14"),
-    *("REC appendix B.2", "Locatello et al. 2020", "FAC Eq. 13-15", "FAC Eq. 13, 14, 16", "FAC section 5, table 5"),
+    *(
+        "REC appendix B.2",
+        "Locatello et al. 2020",
+        "FAC Eq. 13-15",
+        "FAC Eq. 13, 14, 16",
+        "FAC section 5, table 5",
+    ),
 }
 
 
