@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from unweave.cli.commands import CommandGroup
-from unweave.cli.flags import quiet_flag, seed_flag
+from unweave.cli.flags import out_flag, quiet_flag, seed_flag
 from unweave.cli.target import split_target
 from unweave.cli.terminal import print_line, print_table, progress
 from unweave.errors import UnweaveError
@@ -47,7 +47,7 @@ def check_files(names: tuple[str, ...]) -> None:
 @data.command("show")
 @click.argument("target")
 @click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("--out", "path", type=click.Path(path_type=Path), help="PNG file [default: NAME.png].")
+@out_flag("path", "PNG file [default: NAME.png].")
 def show(target: str, words: tuple[str, ...], path: Path | None) -> None:
     """Print a data set's factors and draw a sheet of its images."""
     from unweave.plots import save
@@ -84,9 +84,7 @@ def show(target: str, words: tuple[str, ...], path: Path | None) -> None:
     "--run", "folder", type=click.Path(path_type=Path), help="Also measure in the latent space of this run."
 )
 @seed_flag
-@click.option(
-    "--out", "path", type=click.Path(path_type=Path), help="PNG file [default: NAME-distances.png]."
-)
+@out_flag("path", "PNG file [default: NAME-distances.png].")
 @quiet_flag
 def distances(
     target: str,

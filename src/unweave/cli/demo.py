@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from unweave.cli.commands import Command
-from unweave.cli.flags import quiet_flag, seed_flag
+from unweave.cli.flags import out_flag, quiet_flag, seed_flag
 from unweave.cli.terminal import prepare_logging, print_line, print_scores
 from unweave.errors import UnweaveError
 
@@ -16,14 +16,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=Command)
-@click.option(
-    "--out",
-    "folder",
-    default=Path("demo"),
-    show_default=True,
-    type=click.Path(path_type=Path),
-    help="Folder of the two runs and the page.",
-)
+@out_flag("folder", "Folder of the two runs and the page.", Path("demo"))
 @seed_flag
 @quiet_flag
 def demo(folder: Path, seed: int, quiet: bool) -> None:

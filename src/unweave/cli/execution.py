@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from rich.console import Console
 
-from unweave.cli.flags import quiet_flag
+from unweave.cli.flags import out_flag, quiet_flag
 from unweave.cli.terminal import print_line
 
 if TYPE_CHECKING:
@@ -64,12 +64,7 @@ _FLAGS = (
         type=click.IntRange(min=1),
         help="Number of processes that may die before a run counts as failed [default: 3].",
     ),
-    click.option(
-        "--out",
-        "folder",
-        type=click.Path(path_type=Path),
-        help="Folder [default: runs/NAME, runs/reproduce].",
-    ),
+    out_flag("folder", "Folder [default: runs/NAME, runs/reproduce]."),
     click.option("--track", help="Also send each run to a tracker: tensorboard or mlflow."),
     click.option("--no-report", is_flag=True, help="Write no page at the end."),
     quiet_flag,

@@ -1,8 +1,27 @@
 """Flags that several commands share."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
 import click
 
 from unweave.errors import UnweaveError
+
+Decorated = TypeVar("Decorated", bound=Callable[..., object])
+
+
+def out_flag(parameter: str, help_text: str, default: Path | None = None) -> Callable[[Decorated], Decorated]:
+    """``--out PATH``, which the command receives as ``parameter``."""
+    return click.option(
+        "--out",
+        parameter,
+        type=click.Path(path_type=Path),
+        default=default,
+        show_default=default is not None,
+        help=help_text,
+    )
+
 
 threads_flag = click.option(
     "--threads",

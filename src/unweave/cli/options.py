@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from unweave.cli.commands import Command
+from unweave.cli.flags import out_flag
 from unweave.cli.terminal import as_typed, print_table
 
 
@@ -41,7 +42,7 @@ def _option_rows(slot: str, name: str, part: type) -> Iterator[list[str]]:
 
 
 @click.command(cls=Command)
-@click.option("--out", "path", type=click.Path(path_type=Path), help="Write the table to this file.")
+@out_flag("path", "Write the table to this file.")
 def objectives(path: Path | None) -> None:
     """Print the table of objectives as Markdown: equation, paper and command of each."""
     from unweave import atomic

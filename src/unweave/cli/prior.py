@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from unweave.cli.commands import CommandGroup
+from unweave.cli.flags import out_flag
 from unweave.cli.terminal import first_line, print_table, print_theory
 
 
@@ -24,14 +25,7 @@ def list_priors() -> None:
 @prior.command("show")
 @click.argument("name")
 @click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option(
-    "--out",
-    "folder",
-    default=Path(),
-    show_default=True,
-    type=click.Path(path_type=Path),
-    help="Folder of the pictures.",
-)
+@out_flag("folder", "Folder of the pictures.", Path())
 def show(name: str, words: tuple[str, ...], folder: Path) -> None:
     """Draw a prior and print its moments: `unweave prior show ISA prior.subspaces=[2,2] latents=4`."""
     from unweave.priors import PRIORS

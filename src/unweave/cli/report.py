@@ -6,15 +6,13 @@ import click
 
 from unweave.cli.commands import Command
 from unweave.cli.evaluate import score_run
-from unweave.cli.flags import quiet_flag
+from unweave.cli.flags import out_flag, quiet_flag
 from unweave.cli.terminal import prepare_logging, print_line
 
 
 @click.command(cls=Command)
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--out", "path", type=click.Path(path_type=Path), help="File of the page [default: RUN/report.html]."
-)
+@out_flag("path", "File of the page [default: RUN/report.html].")
 @quiet_flag
 def report(runs: tuple[Path, ...], path: Path | None, quiet: bool) -> None:
     """Write one self-contained HTML page about a run, a sweep, or several runs side by side."""

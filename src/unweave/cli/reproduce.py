@@ -1,6 +1,7 @@
 """``unweave reproduce``."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -112,47 +113,46 @@ def reproduce(
     recipes = catalogue.find(ids)
     if not recipes:
         raise UnweaveError("which figure or table? unweave reproduce list shows all of them")
+    request = Request(recipes, scale, root, changes, keep)
     if dry_run:
-        _print_costs(recipes, scale, root, changes, keep, execution)
+        _print_costs(request, execution)
     else:
-        _reproduce(recipes, scale, root, changes, keep, execution)
+        _reproduce(request, execution)
 
 
-def _print_costs(
-    recipes: "Sequence[Recipe]",
-    scale: "Scale",
-    root: Path,
-    changes: Mapping[str, Any],
-    keep: bool,
-    execution: Execution,
-) -> None:
+@dataclass(frozen=True)
+class Request:
+    """What is to be reproduced: recipes, scale, folder, changes, and whether the repository keeps the results."""
+
+    recipes: "Sequence[Recipe]"
+    scale: "Scale"
+    root: Path
+    changes: Mapping[str, Any]
+    keep: bool
+
+
+def _print_costs(request: Request, execution: Execution) -> None:
     from unweave.recipes import published_results
     from unweave.recipes.reproduce import expected_cost
 
-    for recipe in recipes:
-        cost, source = expected_cost(recipe, scale, root, changes)
+    for recipe in request.recipes:
+        cost, source = expected_cost(recipe, request.scale, request.root, request.changes)
         execution.print_line(f"{recipe.id}: {cost.told if cost.runs else 'nothing to train'} ({source})")
-        if keep:
-            published_results.publish_cost(recipe.id, scale, cost)
+        if request.keep:
+            published_results.publish_cost(recipe.id, request.scale, cost)
 
 
-def _reproduce(
-    recipes: "Sequence[Recipe]",
-    scale: "Scale",
-    root: Path,
-    changes: Mapping[str, Any],
-    keep: bool,
-    execution: Execution,
-) -> None:
+def _reproduce(request: Request, execution: Execution) -> None:
     from unweave.recipes import published_results
     from unweave.recipes.reproduce import conclude, plan
 
-    sweeps = plan(recipes, scale, root, changes)
+    scale, root, changes = request.scale, request.root, request.changes
+    sweeps = plan(request.recipes, scale, root, changes)
     _train(list(sweeps.values()), execution)
-    for recipe in recipes:
+    for recipe in request.recipes:
         with progress(recipe.id, quiet=execution.quiet) as tell:
             folder, result, cost = conclude(recipe, scale, root, sweeps[recipe.id], changes, tell)
-        if keep:
+        if request.keep:
             published_results.publish(result, cost, folder)
         if not execution.quiet:
             _print_result(result, cost, folder)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from unweave.cli.commands import CommandGroup
+from unweave.cli.flags import out_flag
 from unweave.cli.terminal import as_typed, prepare_logging, print_line, print_table
 from unweave.errors import UnweaveError
 
@@ -32,9 +33,7 @@ def runs() -> None:
 @root_flag
 @click.option("--sort", help="Key to sort by; -mig sorts by MIG, largest first.")
 @click.option("--columns", help="Comma-separated keys to show.")
-@click.option(
-    "--out", "path", type=click.Path(path_type=Path), help="Write all keys to a .csv or .parquet file."
-)
+@out_flag("path", "Write all keys to a .csv or .parquet file.")
 def list_runs(
     conditions: tuple[str, ...], root: Path, sort: str | None, columns: str | None, path: Path | None
 ) -> None:
@@ -133,12 +132,7 @@ def check(root: Path) -> None:
 @click.argument("names", nargs=-1, required=True, metavar="RUN...")
 @root_flag
 @click.option("--to", "tracker", default="tensorboard", show_default=True, help="tensorboard or mlflow.")
-@click.option(
-    "--out",
-    "folder",
-    type=click.Path(path_type=Path),
-    help="Folder of TensorBoard [default: ROOT/tensorboard].",
-)
+@out_flag("folder", "Folder of TensorBoard [default: ROOT/tensorboard].")
 def send_to_tracker(names: tuple[str, ...], root: Path, tracker: str, folder: Path | None) -> None:
     """Send runs to a tracker: config, losses, scores."""
     from unweave.runs.run import Run

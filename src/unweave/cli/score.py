@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from unweave.cli.commands import Command
-from unweave.cli.flags import metrics_flag, quiet_flag, seed_flag, threads_flag
+from unweave.cli.flags import metrics_flag, out_flag, quiet_flag, seed_flag, threads_flag
 from unweave.cli.terminal import prepare_logging, print_line, print_scores, progress
 
 
@@ -13,9 +13,7 @@ from unweave.cli.terminal import prepare_logging, print_line, print_scores, prog
 @click.argument("codes", type=click.Path(path_type=Path))
 @metrics_flag
 @seed_flag
-@click.option(
-    "--out", "path", type=click.Path(path_type=Path), help="JSON file [default: CODES with .scores.json]."
-)
+@out_flag("path", "JSON file [default: CODES with .scores.json].")
 @threads_flag
 @quiet_flag
 def score(codes: Path, metrics: str | None, seed: int, path: Path | None, threads: int, quiet: bool) -> None:

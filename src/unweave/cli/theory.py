@@ -5,20 +5,13 @@ from pathlib import Path
 import click
 
 from unweave.cli.commands import Command
-from unweave.cli.flags import quiet_flag, threads_flag
+from unweave.cli.flags import out_flag, quiet_flag, threads_flag
 from unweave.cli.terminal import first_line, print_table, print_theory, progress
 
 
 @click.command(cls=Command)
 @click.argument("name", required=False)
-@click.option(
-    "--out",
-    "folder",
-    default=Path("theory"),
-    show_default=True,
-    type=click.Path(path_type=Path),
-    help="Folder of the pictures.",
-)
+@out_flag("folder", "Folder of the pictures.", Path("theory"))
 @threads_flag
 @quiet_flag
 def theory(name: str | None, folder: Path, threads: int, quiet: bool) -> None:

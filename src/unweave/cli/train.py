@@ -8,7 +8,7 @@ import click
 
 from unweave.cli.commands import Command
 from unweave.cli.evaluate import score_run
-from unweave.cli.flags import checked_device, device_flag, quiet_flag, threads_flag
+from unweave.cli.flags import checked_device, device_flag, out_flag, quiet_flag, threads_flag
 from unweave.cli.target import split_target
 from unweave.cli.terminal import prepare_logging, print_line, print_scores, typed_command
 from unweave.errors import UnweaveError
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("target", required=False)
 @click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option(
-    "--out", "folder", type=click.Path(path_type=Path), help="Folder of the run [default: runs/LABEL]."
-)
+@out_flag("folder", "Folder of the run [default: runs/LABEL].")
 @threads_flag
 @device_flag
 @click.option(
