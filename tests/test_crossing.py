@@ -51,7 +51,7 @@ def objectives() -> list[Part]:
     for name, part in OBJECTIVES.items():
         hints = typing.get_type_hints(part.__init__)
         for form in part.forms:
-            chosen = Config.read(words=["data=circles", *form.words.split()]).objective
+            chosen = Config.read(words=["data=circles", *form.settings.split()]).objective
             kind = {k: v for k, v in chosen.options.items() if hints[k] is not float}
             weights = {k: v > 0 for k, v in chosen.options.items() if hints[k] is float}
             found.setdefault(f"{name}{kind}{weights}", (name, small(part, dict(chosen.options))))

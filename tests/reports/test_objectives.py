@@ -17,11 +17,13 @@ def test_the_page_is_up_to_date() -> None:
     assert PAGE.read_text() == objectives_page()
 
 
-def test_every_row_of_the_inventory_is_there() -> None:
-    assert {form.row for form in forms()} == {f"OBJ-{i}" for i in range(1, 17)}
+def test_every_form_has_an_equation_a_reference_and_settings_of_its_own() -> None:
+    found = list(forms())
+    assert all(form.equation and form.reference and form.settings for form in found)
+    assert len({form.settings for form in found}) == len(found) >= 23
 
 
-def test_every_objective_pairing_and_gan_has_a_row() -> None:
+def test_every_objective_pairing_and_gan_has_a_form() -> None:
     for part in (*OBJECTIVES.values(), *GANS.values(), *[p for n, p in PAIRINGS.items() if n != "none"]):
         assert part.forms, part
 
@@ -36,7 +38,8 @@ def test_every_command_is_a_config() -> None:
         config.make_objective(model).check(model)  # type: ignore[arg-type]
 
 
-def test_the_table_has_four_columns_throughout() -> None:
-    lines = [line for line in objectives_page().splitlines() if line.startswith("| OBJ")]
+def test_the_table_has_three_columns_throughout() -> None:
+    lines = [line for line in objectives_page().splitlines() if "unweave train" in line and line[0] == "|"]
+    assert len(lines) == len(list(forms()))
     for line in lines:
-        assert len(re.split(r"(?<!\\)\|", line)) == 6, line
+        assert len(re.split(r"(?<!\\)\|", line)) == 5, line

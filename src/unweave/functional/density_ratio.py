@@ -33,7 +33,7 @@ def discriminator_loss(of_q: Tensor, of_r: Tensor) -> Tensor:
 
 
 def discriminator_accuracy(of_q: Tensor, of_r: Tensor) -> Tensor:
-    """Share of samples that the discriminator assigns to the right side, both sides counting equally.
+    """Fraction of samples that the discriminator classifies correctly, with equal weight for both classes.
 
     Example:
         >>> discriminator_accuracy(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.0]]))
@@ -44,7 +44,7 @@ def discriminator_accuracy(of_q: Tensor, of_r: Tensor) -> Tensor:
 
 
 def permute_dims(z: Tensor) -> Tensor:
-    """Each latent permuted across the batch on its own: samples of ``prod_j q(z_j)``.
+    """Each latent permuted across the batch independently: samples of ``prod_j q(z_j)``.
 
     Reference: FAC algorithm 1.
 

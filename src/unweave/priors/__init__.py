@@ -1,9 +1,9 @@
 """Priors p(z): modules that return a distribution over codes with exact ``log_prob`` and ``sample``.
 
-A prior that takes something from the data has a method ``initialise(draw)``, which training calls once before step 0
-with a function that draws ``n`` images; what it finds belongs to the weights.
+:class:`Prior` says what a prior must provide; ``PRIORS`` maps the names used in a config to classes.
 """
 
+from unweave.priors.core import Prior
 from unweave.priors.gaussian import AnisotropicNormal, StandardNormal
 from unweave.priors.mixture import GaussianMixture
 from unweave.priors.nested import ISA, GeneralizedNormal, LpNested
@@ -12,7 +12,7 @@ from unweave.priors.student import StudentT
 from unweave.priors.symmetric import ExponentialPower, LpNestedSymmetric
 from unweave.priors.tree import Tree
 
-PRIORS: dict[str, type] = {
+PRIORS: dict[str, type[Prior]] = {
     "StandardNormal": StandardNormal,
     "AnisotropicNormal": AnisotropicNormal,
     "StudentT": StudentT,
@@ -32,6 +32,7 @@ __all__ = [
     "GeneralizedNormal",
     "LpNested",
     "LpNestedSymmetric",
+    "Prior",
     "SparseMixture",
     "StandardNormal",
     "StudentT",

@@ -1,25 +1,27 @@
-"""The prior that turns most latents off."""
+"""The sparse prior, under which most latents are off."""
 
 import math
-from typing import ClassVar
+from typing import ClassVar, final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributions import Distribution, Independent, constraints
 
 from unweave.errors import UnweaveError
+from unweave.priors.core import Prior
 
 Shape = torch.Size | list[int] | tuple[int, ...]
 
 
-class SparseMixture(nn.Module):
-    """``p(z) = prod_j (1 - gamma) N(z_j; 0, 1) + gamma N(z_j; 0, sigma0^2)``: each latent is on or off (PRI-5).
+@final
+class SparseMixture(Prior):
+    """``p(z) = prod_j (1 - gamma) N(z_j; 0, 1) + gamma N(z_j; 0, sigma0^2)``: each latent is on or off.
 
     The paper gives ``sigma0^2 = 0.05`` in section 6.3 and ``sigma0 = 0.05`` in appendix B; the latter is the default.
 
     Args:
         latents: size of the code.
-        gamma: how likely a latent is to be off, from 0 (the standard normal) to 1.
+        gamma: probability that a latent is off, from 0 (the standard normal) to 1.
         sigma0: standard deviation of a latent that is off.
 
     Reference: DEC section 6.3 and appendix B.
@@ -34,7 +36,7 @@ class SparseMixture(nn.Module):
     sigma0: Tensor
 
     def __init__(self, latents: int, *, gamma: float = 0.9, sigma0: float = 0.05) -> None:
-        super().__init__()
+        super().__init__(latents)
         if not 0 <= gamma <= 1:
             raise UnweaveError(f"prior.gamma must lie between 0 and 1, got {gamma:g}")
         if sigma0 <= 0:
@@ -47,6 +49,7 @@ class SparseMixture(nn.Module):
         return Independent(SpikeAndSlab(self.gamma, self.sigma0), 1, validate_args=False)
 
 
+@final
 class SpikeAndSlab(Distribution):
     """``(1 - gamma) N(z; 0, 1) + gamma N(z; 0, sigma0^2)`` on the line, exact at ``gamma`` 0 and 1 too.
 

@@ -1,7 +1,7 @@
 """Distributions whose contours are norms: the generalised Gaussian and the Lp-nested symmetric family."""
 
 import math
-from typing import ClassVar
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor
@@ -13,11 +13,12 @@ from unweave.priors.tree import Tree
 Shape = torch.Size | list[int] | tuple[int, ...]
 
 _TINY = 1e-200
-"""Stands for zero under a logarithm, in double precision."""
+"""Replaces zero under a logarithm, in double precision."""
 _ROWS = 2**16
-"""Draws made at once, so that the intermediate arrays stay in the processor's cache."""
+"""Rows drawn at once, so that the intermediate arrays fit in the processor's cache."""
 
 
+@final
 class ExponentialPower(Distribution):
     """``p(z) = p tau^(1/p) / (2 Gamma(1/p)) exp(-tau |z|^p)`` on the line: the generalised Gaussian.
 
@@ -85,6 +86,7 @@ def _kl_normal_exponential_power(q: Normal, p: ExponentialPower) -> Tensor:
     return (expected + p._log_normaliser() - entropy.double()).to(q.loc.dtype)
 
 
+@final
 class LpNestedSymmetric(Distribution):
     r"""``p(z) = psi(f(z)) / (f(z)^(n-1) S_f(1))`` for an Lp-nested function ``f`` and a law ``psi`` of its value.
 

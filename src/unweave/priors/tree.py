@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, final
 
 import torch
 from torch import Tensor
@@ -14,6 +14,7 @@ Child = tuple[str, int]
 """("leaf", number of the latent) or ("node", number of the inner node)."""
 
 
+@final
 @dataclass(frozen=True)
 class Level:
     """Inner nodes that can be computed at once: all their children are known, and none is a child of another.
@@ -32,6 +33,7 @@ class Level:
     leaves: Tensor
 
 
+@final
 @dataclass(frozen=True)
 class Tree:
     """The shape of an Lp-nested function: what is summed at each inner node.

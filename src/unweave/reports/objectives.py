@@ -11,11 +11,11 @@ _HEAD = """\
 # Objectives
 
 One line for every objective of the papers. All are minimised; `E_q` is the mean over `z ~ q(z|x)`, `I` the mutual
-information of image and code, `TC` the total correlation, `q(z)` the aggregate posterior. Rows are those of the
-inventory, papers SBD, FAC, REC, DEC and ISA as in the README. This file is written by `unweave objectives`.
+information of image and code, `TC` the total correlation, `q(z)` the aggregate posterior. The papers SBD, FAC, REC, DEC
+and ISA are those of the README. This file is written by `unweave objectives`.
 
-| row | equation | paper | command |
-|---|---|---|---|
+| equation | paper | command |
+|---|---|---|
 """
 
 _FOOT = """
@@ -43,25 +43,24 @@ InfoWGAN-GP on MNIST after 2000 steps: two continuous codes and a categorical on
 
 
 def forms() -> Iterator[Form]:
-    """Every row of the inventory that the objectives, pairings and GANs realise, in its order.
+    """Every equation that the objectives, pairings and GANs compute, in the order of their tables.
 
     Example:
-        >>> [form.row for form in forms()][:3]
-        ['OBJ-1', 'OBJ-2', 'OBJ-3']
+        >>> next(forms()).reference
+        'FAC section 2'
     """
-    parts = [*OBJECTIVES.values(), *PAIRINGS.values(), *GANS.values()]
-    found = [form for part in parts for form in getattr(part, "forms", ())]
-    return iter(sorted(found, key=lambda form: int(form.row.removeprefix("OBJ-"))))
+    for part in (*OBJECTIVES.values(), *PAIRINGS.values(), *GANS.values()):
+        yield from getattr(part, "forms", ())
 
 
 def command(form: Form) -> str:
-    """The whole command of a row; on dSprites where it names no data.
+    """The whole command of an equation; on dSprites where it names no data.
 
     Example:
-        >>> command(Form("OBJ-1", "", "", "objective=BetaVAE"))
+        >>> command(Form("", "", "objective=BetaVAE"))
         'unweave train dsprites objective=BetaVAE'
     """
-    words = form.words.split()
+    words = form.settings.split()
     data = next((word.removeprefix("data=") for word in words if word.startswith("data=")), "dsprites")
     return " ".join(["unweave", "train", data, *(word for word in words if not word.startswith("data="))])
 
@@ -70,11 +69,11 @@ def objectives_page() -> str:
     """The table as Markdown.
 
     Example:
-        >>> "| OBJ-4 |" in objectives_page()
+        >>> "objective=FactorVAE" in objectives_page()
         True
     """
     rows = []
     for form in forms():
         equation = form.equation.replace("|", r"\|")
-        rows.append(f"| {form.row} | `{equation}` | {form.reference} | `{command(form)}` |\n")
+        rows.append(f"| `{equation}` | {form.reference} | `{command(form)}` |\n")
     return _HEAD + "".join(rows) + _FOOT
