@@ -1,6 +1,6 @@
-"""Spatial Broadcast decoder: NET-3 (SBD algorithm 1, tables 1, 5, 7, 9, 10, figure 5)."""
+"""Spatial Broadcast decoder (SBD algorithm 1, tables 1, 5, 7, 9, 10, figure 5)."""
 
-from typing import cast
+from typing import cast, final
 
 import torch
 from torch import Tensor, nn
@@ -16,16 +16,16 @@ from unweave.networks.layers import (
     coordinates,
     initialise,
     linear_stack,
-    require_image_shape,
-    require_positive,
+    upconv_or_same,
 )
+from unweave.networks.shapes import require_image_shape, require_positive
 
 
 def broadcast(codes: Tensor, height: int, width: int) -> Tensor:
     """Tile the codes over the image and append the coordinates x and y (SBD algorithm 1).
 
-    (n, k) -> (n, k + 2, height, width). :class:`SpatialBroadcast` gives what a convolution of this gives
-    without making it.
+    (n, k) -> (n, k + 2, height, width). :class:`SpatialBroadcast` computes the convolution of this tensor without
+    constructing it.
 
     Example:
         >>> broadcast(torch.tensor([[5.0]]), 1, 3)[0].tolist()
@@ -37,7 +37,7 @@ def broadcast(codes: Tensor, height: int, width: int) -> Tensor:
 
 
 def shuffled_coordinates(height: int, width: int, seed: int) -> Tensor:
-    """The coordinate channels with their pixels in random order, pairs kept together (SBD appendix B).
+    """The coordinate channels with their pixels in random order, each pair (x, y) intact (SBD appendix B).
 
     (2, height, width); the order depends on the seed alone.
 
@@ -50,6 +50,7 @@ def shuffled_coordinates(height: int, width: int, seed: int) -> Tensor:
     return coordinates(height, width).flatten(1)[:, order].view(2, height, width)
 
 
+@final
 class BroadcastConv2d(nn.Module):
     """First layer of a Spatial Broadcast decoder: convolve tiled codes and coordinates without tiling.
 
@@ -68,7 +69,7 @@ class BroadcastConv2d(nn.Module):
     Args:
         latents: size of the code.
         layer: holds weight and bias; has ``latents + 2`` inputs.
-        grid: the coordinate channels (2, height, width); kept in the ``state_dict``.
+        grid: the coordinate channels (2, height, width), part of the ``state_dict``.
 
     Example:
         >>> first = BroadcastConv2d(10, SameConv2d(12, 64), coordinates(8, 8))
@@ -96,7 +97,7 @@ class BroadcastConv2d(nn.Module):
         self.register_buffer("columns", columns, persistent=False)
 
     def forward(self, codes: Tensor, extra: int = 0) -> Tensor:
-        """(n, latents) -> (n, C, H + extra, W + extra), those at the end being zeros."""
+        """(n, latents) -> (n, C, H + extra, W + extra); the extra rows and columns at the end are zeros."""
         weight = self.layer.weight
         if isinstance(self.layer, Upconv2d):
             weight = weight.transpose(0, 1)
@@ -111,7 +112,7 @@ class BroadcastConv2d(nn.Module):
         return maps.add_(constant).relu_().view(n, len(rows), len(columns), outputs).permute(0, 3, 1, 2)
 
     def _constant(self) -> Tensor:
-        """What the coordinates and the bias give, (C, H, W), the same for every code."""
+        """The contribution of the coordinates and the bias, (C, H, W), the same for every code."""
         layer, grid = self.layer, self.grid[None]
         padding = cast(tuple[int, ...], layer.padding)
         if isinstance(layer, Upconv2d):
@@ -143,6 +144,7 @@ def _border_classes(size: int, kernel: int, stride: int) -> tuple[Tensor, Tensor
     return torch.tensor(classes, dtype=torch.float32), F.one_hot(member, len(classes)).float()
 
 
+@final
 class SpatialBroadcast(nn.Module):
     """Spatial Broadcast decoder: tile the code, append x and y, convolve with stride 1 (SBD algorithm 1).
 
@@ -167,7 +169,7 @@ class SpatialBroadcast(nn.Module):
         upscales: how many layers, from the code on, are up-convolutions with stride 2 (SBD appendix G.3); the
             tile is smaller accordingly.
         shuffle_coordinates: put the coordinate pairs in a random order that stays the same for the whole run.
-        shuffle_seed: which order.
+        shuffle_seed: seed of that order.
         initialisation: "truncated_normal" weights with zero biases (SBD appendix A) or PyTorch's "default".
 
     Example:
@@ -217,7 +219,7 @@ class SpatialBroadcast(nn.Module):
         size = (latents, *mlp)[-1]
         sizes = (size + 2, *[width] * (depth - 1), colours)
         first, *rest = (
-            (Upconv2d if place < upscales else SameConv2d)(sizes[place], sizes[place + 1], kernel)
+            upconv_or_same(sizes[place], sizes[place + 1], 2 if place < upscales else 1, kernel)
             for place in range(depth)
         )
         self.first = BroadcastConv2d(size, first, grid)
@@ -227,8 +229,7 @@ class SpatialBroadcast(nn.Module):
     def forward(self, codes: Tensor) -> Tensor:
         """(n, latents) -> (n, C, H, W)."""
         second = self.rest[0]
-        # The first layer can leave room for the extra zeros that an even kernel needs, which saves the
-        # second a copy.
+        # The first layer can append the extra zeros that an even kernel needs, which saves the second layer a copy.
         spare = isinstance(second, SameConv2d) and second.extra == 1 and second.out_channels > fast.THIN
         maps: Tensor = self.first(self.mlp(codes), extra=int(spare))
         maps = second(maps, appended=True) if spare else second(maps)
