@@ -10,11 +10,13 @@ from unweave.recipes.catalogue import PAPERS
 SOURCE = Path(__file__).parent.parent / "src" / "unweave"
 
 # room -> the rooms it may import from
-GROUND = {"errors", "slots", "atomic"}
+GROUND = {"errors", "references", "slots", "atomic"}
 ALLOWED = {
     "errors": set(),
     "atomic": {"errors"},
-    "slots": {"errors"},
+    "papers": set(),
+    "references": {"errors"},
+    "slots": {"errors", "references"},
     "functional": GROUND,
     "networks": GROUND,
     "metrics": GROUND,
@@ -34,7 +36,7 @@ ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "standardise"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs", "plots", "theory"}
 ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots"}
-ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory"}
+ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory", "papers"}
 ALLOWED["__main__"] = {"cli"}
 
 

@@ -17,6 +17,7 @@ from torch.distributions import Distribution, constraints
 
 from unweave.errors import UnweaveError
 from unweave.functional.blur import blur_matrix, blur_profile, blur_with, window_area
+from unweave.slots import Slot
 
 Shape = torch.Size | list[int] | tuple[int, ...]
 Blur = Literal["none", "box", "gaussian"]
@@ -433,4 +434,9 @@ class OverlapImages(Distribution):
         return self.images.sample(sample_shape)
 
 
-LIKELIHOODS: dict[str, type[Likelihood]] = {"Bernoulli": Bernoulli, "Gaussian": Gaussian, "MSE": MSE}
+LIKELIHOODS: Slot[Likelihood] = Slot(
+    "likelihood",
+    "unweave.likelihoods",
+    Likelihood,
+    {"Bernoulli": Bernoulli, "Gaussian": Gaussian, "MSE": MSE},
+)

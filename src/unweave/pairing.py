@@ -14,7 +14,7 @@ from torch.distributions import Distribution, Independent, Normal, kl_divergence
 from unweave.errors import UnweaveError
 from unweave.functional.divergence import factorises, factors
 from unweave.posteriors import Posterior, example_posteriors
-from unweave.slots import Form
+from unweave.slots import Form, Slot
 
 Divergence = Literal["symmetric", "one_sided"]
 
@@ -168,4 +168,9 @@ def _normals(q: Distribution) -> Normal | None:
     return each if isinstance(each, Normal) else None
 
 
-PAIRINGS: dict[str, type] = {"none": Unpaired, "AdaGVAE": AdaGVAE, "AdaMLVAE": AdaMLVAE}
+PAIRINGS: Slot[Pairing | Unpaired] = Slot(
+    "pairing",
+    "unweave.pairings",
+    Pairing,
+    {"none": Unpaired, "AdaGVAE": AdaGVAE, "AdaMLVAE": AdaMLVAE},
+)

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, Independent, Normal
 
 from unweave.functional.divergence import PathwiseNormal
+from unweave.slots import Slot
 
 
 class Posterior(nn.Module, ABC):
@@ -85,4 +86,6 @@ def example_posteriors(posterior: Posterior, device: torch.device | str = "cpu")
     return q
 
 
-POSTERIORS: dict[str, type[Posterior]] = {"DiagonalNormal": DiagonalNormal}
+POSTERIORS: Slot[Posterior] = Slot(
+    "posterior", "unweave.posteriors", Posterior, {"DiagonalNormal": DiagonalNormal}
+)

@@ -5,7 +5,7 @@ import pytest
 import torch
 from torch.distributions import Independent, Normal
 
-from unweave.functional.aggregate import aggregate_densities
+from unweave.functional.aggregate_posterior import aggregate
 from unweave.functional.blur import blur, blur_profile
 from unweave.metrics.aggregate import log_joint, log_marginals
 from unweave.metrics.distances import mse, overlap
@@ -15,9 +15,7 @@ def test_the_aggregate_posterior_of_metrics_is_that_of_functional() -> None:
     rng = np.random.default_rng(0)
     means, z = rng.normal(size=(300, 4)), 1.5 * rng.normal(size=(50, 4))
     scales = 0.1 + rng.random((300, 4))
-    at = aggregate_densities(
-        Independent(Normal(torch.tensor(means), torch.tensor(scales)), 1), torch.tensor(z)
-    )
+    at = aggregate(Independent(Normal(torch.tensor(means), torch.tensor(scales)), 1), torch.tensor(z))
     np.testing.assert_allclose(log_joint(z, means, scales), at.joint.numpy(), rtol=0, atol=1e-10)
     for j in range(4):
         one = log_joint(z[:, j : j + 1], means[:, j : j + 1], scales[:, j : j + 1])

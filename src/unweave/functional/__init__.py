@@ -1,6 +1,6 @@
 """Pure mathematics on tensors and distributions, shared by priors, likelihoods, objectives and theory."""
 
-from unweave.functional.aggregate import AggregateDensities, aggregate_densities, mixture_weights
+from unweave.functional.aggregate_posterior import Aggregate, aggregate, mixture_weights
 from unweave.functional.blur import blur, blur_profile
 from unweave.functional.decomposition import (
     half_log_determinant,
@@ -22,8 +22,8 @@ from unweave.functional.moments import code_covariance, covariance, covariance_p
 from unweave.functional.units import averaged_to_summed, summed_to_averaged
 
 __all__ = [
-    "AggregateDensities",
-    "aggregate_densities",
+    "Aggregate",
+    "aggregate",
     "averaged_to_summed",
     "blur",
     "blur_profile",

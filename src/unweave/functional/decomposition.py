@@ -2,31 +2,31 @@
 
 ``E_x[KL(q(z|x) || p(z))] = I(x; z) + TC(z) + sum_j KL(q(z_j) || p(z_j))`` (ISA Eq. 3, FAC appendix C). The functions
 called ``pointwise_...`` give a log-density ratio at each sample ``z``; the mean over samples estimates the quantity in
-the name. They take ``log q(z)`` and ``log q(z_j)`` from :func:`unweave.functional.aggregate_densities`. (The *score*
+the name. They take ``log q(z)`` and ``log q(z_j)`` from :func:`unweave.functional.aggregate`. (The *score*
 ``total_correlation``, with an interval, is that of :mod:`unweave.metrics`.)
 """
 
 from torch import Tensor
 from torch.distributions import Distribution
 
-from unweave.functional.aggregate import AggregateDensities, aggregate_densities
+from unweave.functional.aggregate_posterior import Aggregate, aggregate
 from unweave.functional.divergence import factorises
 
 
-def pointwise_total_correlation(at: AggregateDensities) -> Tensor:
+def pointwise_total_correlation(at: Aggregate) -> Tensor:
     """``log q(z) - sum_j log q(z_j)`` at each sample, ``(n,)``; its mean over ``z ~ q(z)`` is the TC in nats.
 
     Reference: FAC Eq. 2, ISA Eq. 3.
 
     Example:
         >>> import torch
-        >>> pointwise_total_correlation(AggregateDensities(torch.tensor([-1.0]), torch.tensor([[-1.0, -0.5]])))
+        >>> pointwise_total_correlation(Aggregate(torch.tensor([-1.0]), torch.tensor([[-1.0, -0.5]])))
         tensor([0.5000])
     """
     return at.joint - at.marginals.sum(1)
 
 
-def pointwise_mutual_information(q: Distribution, z: Tensor, at: AggregateDensities) -> Tensor:
+def pointwise_mutual_information(q: Distribution, z: Tensor, at: Aggregate) -> Tensor:
     """``log q(z|x) - log q(z)`` at each sample, ``(n,)``; its mean is ``I(x; z) = E_x[KL(q(z|x) || q(z))]``.
 
     Reference: FAC appendix C, ISA Eq. 3 (first term).
@@ -36,13 +36,13 @@ def pointwise_mutual_information(q: Distribution, z: Tensor, at: AggregateDensit
         >>> from torch.distributions import Independent, Normal
         >>> q = Independent(Normal(torch.zeros(1, 2), torch.ones(1, 2)), 1)
         >>> z = torch.zeros(1, 2)
-        >>> pointwise_mutual_information(q, z, aggregate_densities(q, z))
+        >>> pointwise_mutual_information(q, z, aggregate(q, z))
         tensor([0.])
     """
     return q.log_prob(z) - at.joint
 
 
-def pointwise_dimension_wise_kl(prior: Distribution, z: Tensor, at: AggregateDensities) -> Tensor:
+def pointwise_dimension_wise_kl(prior: Distribution, z: Tensor, at: Aggregate) -> Tensor:
     """``sum_j log q(z_j) - log p(z_j)`` at each sample, ``(n,)``; its mean is ``sum_j KL(q(z_j) || p(z_j))``.
 
     Needs a prior that factorises over the latents.
@@ -53,7 +53,7 @@ def pointwise_dimension_wise_kl(prior: Distribution, z: Tensor, at: AggregateDen
         >>> import torch
         >>> from torch.distributions import Independent, Normal
         >>> p, z = Independent(Normal(torch.zeros(2), torch.ones(2)), 1), torch.zeros(1, 2)
-        >>> pointwise_dimension_wise_kl(p, z, aggregate_densities(p.expand((4,)), z)).abs() < 1e-6
+        >>> pointwise_dimension_wise_kl(p, z, aggregate(p.expand((4,)), z)).abs() < 1e-6
         tensor([True])
     """
     if not factorises(prior):
@@ -76,7 +76,7 @@ def pointwise_inclusive_kl(prior: Distribution, q: Distribution, z: Tensor) -> T
         >>> pointwise_inclusive_kl(p, p.expand((4,)), torch.zeros(1, 2)).abs() < 1e-6
         tensor([True])
     """
-    return prior.log_prob(z) - aggregate_densities(q, z).joint
+    return prior.log_prob(z) - aggregate(q, z).joint
 
 
 def half_log_determinant(q: Distribution) -> Tensor:

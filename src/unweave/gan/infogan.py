@@ -59,7 +59,7 @@ class GAN(nn.Module, ABC):
 
     forms: ClassVar[tuple[Form, ...]] = ()
     span: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    critic_norm: ClassVar[Literal["batch", "layer"]]
+    critic_norm: ClassVar[Literal["batch", "layer"]] = "batch"
     """Normalisation in the critic."""
     shown_noise: Tensor
 

@@ -9,10 +9,10 @@ from torch import Tensor
 from torch.distributions import Distribution
 
 from unweave.errors import UnweaveError
-from unweave.functional.aggregate import (
-    AggregateDensities,
+from unweave.functional.aggregate_posterior import (
+    Aggregate,
     Estimator,
-    aggregate_densities,
+    aggregate,
     mixture_weights,
 )
 from unweave.functional.decomposition import (
@@ -371,9 +371,9 @@ class _Mixture:
         self._check_size(data.name)
         mixture_weights(self.estimator, batch, self.size)
 
-    def __call__(self, q: Distribution, z: Tensor) -> AggregateDensities:
+    def __call__(self, q: Distribution, z: Tensor) -> Aggregate:
         self._check_size("it")
-        return aggregate_densities(q, z, mixture_weights(self.estimator, len(z), self.size))
+        return aggregate(q, z, mixture_weights(self.estimator, len(z), self.size))
 
     def _check_size(self, data: str) -> None:
         if self.size is None and self.estimator in ("mws", "mss", "split"):
@@ -384,7 +384,7 @@ class _Mixture:
 
 
 def _information_and_correlation(
-    q: Distribution, z: Tensor, at: AggregateDensities, terms: dict[str, Tensor]
+    q: Distribution, z: Tensor, at: Aggregate, terms: dict[str, Tensor]
 ) -> tuple[Tensor, Tensor]:
     """``I(x; z)`` and ``TC(z)`` of the batch, which are also added to the logged terms."""
     information = pointwise_mutual_information(q, z, at).mean()

@@ -11,8 +11,9 @@ from unweave.priors.sparse import SparseMixture
 from unweave.priors.student import StudentT
 from unweave.priors.symmetric import ExponentialPower, LpNestedSymmetric
 from unweave.priors.tree import Tree
+from unweave.slots import Slot
 
-PRIORS: dict[str, type[Prior]] = {
+_PRIORS: dict[str, type[Prior]] = {
     "StandardNormal": StandardNormal,
     "AnisotropicNormal": AnisotropicNormal,
     "StudentT": StudentT,
@@ -22,6 +23,7 @@ PRIORS: dict[str, type[Prior]] = {
     "LpNested": LpNested,
     "ISA": ISA,
 }
+PRIORS: Slot[Prior] = Slot("prior", "unweave.priors", Prior, _PRIORS)
 
 __all__ = [
     "ISA",

@@ -1,4 +1,4 @@
-"""The table of objectives: which equation of which paper is which command. Made from the code."""
+"""The table of objectives: the equation, the paper and the command of each. Generated from the code."""
 
 from collections.abc import Iterator
 
@@ -11,16 +11,17 @@ _HEAD = """\
 # Objectives
 
 One line for every objective of the papers. All are minimised; `E_q` is the mean over `z ~ q(z|x)`, `I` the mutual
-information of image and code, `TC` the total correlation, `q(z)` the aggregate posterior. The papers SBD, FAC, REC, DEC
-and ISA are those of the README. This file is written by `unweave objectives`.
+information of image and code, `TC` the total correlation, `q(z)` the aggregate posterior. `unweave papers` lists the
+papers SBD, FAC, REC, DEC and ISA. This file is written by `unweave objectives --out docs/objectives.md`.
 
-| equation | paper | command |
-|---|---|---|
+| name | equation | paper | command |
+|---|---|---|---|
 """
 
 _FOOT = """
-Every objective goes with every prior, decoder, likelihood and pairing; what cannot exist (a dimension-wise KL to a
-prior that does not factorise) is refused before the first step. Three things change any of them:
+Every objective works with every prior, decoder, likelihood and pairing; a combination that cannot exist (a
+dimension-wise KL to a prior that does not factorise) is rejected before the first step. Three options change any of
+them:
 
 | what | command |
 |---|---|
@@ -28,12 +29,12 @@ prior that does not factorise) is refused before the first step. Three things ch
 | weights in the averaged units of REC appendix B.1 | `averaged=true` |
 | the overlap loss of REC Eq. 11, `L(x, x^) + alpha L(blur x, blur x^)` | `likelihood.blur=box` |
 
-While a run trains, `history.jsonl` and its page follow the terms: KL of each latent, total correlation (of FactorVAE:
-as the discriminator estimates it), mutual information, discriminator accuracy, critic gap, and so on. Weighted sampling
-(`estimator=mws`) is a lower bound on `log q(z)`; its total correlation is `(latents - 1) log N` above that of
-`estimator=mixture`, however large the batch. For a number to believe, take `mss` or `split`.
+During training, `history.jsonl` records the terms and the page plots them: KL of each latent, total correlation (for
+FactorVAE: the discriminator's estimate), mutual information, discriminator accuracy, critic gap, and so on. Weighted
+sampling (`estimator=mws`) is a lower bound on `log q(z)`; its total correlation is `(latents - 1) log N` above that of
+`estimator=mixture`, however large the batch. For a reliable value, use `mss` or `split`.
 
-InfoWGAN-GP on MNIST after 2000 steps: two continuous codes and a categorical one, each swept with the others held.
+InfoWGAN-GP on MNIST after 2000 steps: two continuous codes and a categorical one, each varied with the others fixed.
 
     unweave train mnist model=InfoWGANGP learning_rate=1e-3 steps=2000 --out runs/infowgangp
     # the picture: runs/infowgangp/pictures/traversals.png
@@ -42,25 +43,27 @@ InfoWGAN-GP on MNIST after 2000 steps: two continuous codes and a categorical on
 """
 
 
-def forms() -> Iterator[Form]:
-    """Every equation that the objectives, pairings and GANs compute, in the order of their tables.
+def forms() -> Iterator[tuple[str, Form]]:
+    """Every form of every objective, pairing and GAN, each with the name of its part.
 
     Example:
-        >>> next(forms()).reference
-        'FAC section 2'
+        >>> [name for name, _ in forms()][:4]
+        ['BetaVAE', 'BetaVAE', 'BetaVAE', 'AnnealedVAE']
     """
-    for part in (*OBJECTIVES.values(), *PAIRINGS.values(), *GANS.values()):
-        yield from getattr(part, "forms", ())
+    for parts in (OBJECTIVES, PAIRINGS, GANS):
+        for name, part in parts.items():
+            for form in getattr(part, "forms", ()):
+                yield name, form
 
 
 def command(form: Form) -> str:
-    """The whole command of an equation; on dSprites where it names no data.
+    """The complete command of a form; on dSprites if the form names no data.
 
     Example:
-        >>> command(Form("", "", "objective=BetaVAE"))
-        'unweave train dsprites objective=BetaVAE'
+        >>> command(dict(forms())["AAE"])
+        'unweave train dsprites objective=AAE objective.gamma=1'
     """
-    words = form.settings.split()
+    words = form.words.split()
     data = next((word.removeprefix("data=") for word in words if word.startswith("data=")), "dsprites")
     return " ".join(["unweave", "train", data, *(word for word in words if not word.startswith("data="))])
 
@@ -69,11 +72,11 @@ def objectives_page() -> str:
     """The table as Markdown.
 
     Example:
-        >>> "objective=FactorVAE" in objectives_page()
+        >>> "| FactorVAE |" in objectives_page()
         True
     """
     rows = []
-    for form in forms():
+    for name, form in forms():
         equation = form.equation.replace("|", r"\|")
-        rows.append(f"| `{equation}` | {form.reference} | `{command(form)}` |\n")
+        rows.append(f"| {name} | `{equation}` | {form.reference} | `{command(form)}` |\n")
     return _HEAD + "".join(rows) + _FOOT

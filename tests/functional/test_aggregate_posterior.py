@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.distributions import Distribution, Independent, Laplace, MultivariateNormal, Normal
 
 from unweave.errors import UnweaveError
-from unweave.functional.aggregate import Estimator, aggregate_densities, mixture_weights
+from unweave.functional.aggregate_posterior import Estimator, aggregate, mixture_weights
 from unweave.functional.decomposition import (
     half_log_determinant,
     pointwise_dimension_wise_kl,
@@ -94,7 +94,7 @@ def test_densities_equal_a_triple_loop(family: type[Distribution], weighted: boo
     mean, z = torch.randn(4, 3, generator=generator), torch.randn(5, 3, generator=generator)
     scale = torch.rand(4, 3, generator=generator) + 0.5
     weights = torch.rand(5, 4, generator=generator) if weighted else None
-    at = aggregate_densities(Independent(family(mean, scale), 1), z, weights)  # type: ignore[arg-type]
+    at = aggregate(Independent(family(mean, scale), 1), z, weights)  # type: ignore[arg-type]
     for i in range(5):
         joint, marginal = 0.0, np.zeros(3)
         for k in range(4):
@@ -113,12 +113,12 @@ def test_blocks_change_neither_values_nor_gradients(monkeypatch: pytest.MonkeyPa
         mean = torch.randn(9, 4, dtype=torch.float64, requires_grad=True)
         scale = (torch.rand(9, 4, dtype=torch.float64) + 0.5).requires_grad_()
         z = torch.randn(9, 4, dtype=torch.float64, requires_grad=True)
-        at = aggregate_densities(gaussians(mean, scale), z, mixture_weights("mss", 9, 100))
+        at = aggregate(gaussians(mean, scale), z, mixture_weights("mss", 9, 100))
         value = pointwise_total_correlation(at).square().sum() + at.joint.sum()
         return value, *torch.autograd.grad(value, (mean, scale, z))
 
     whole = computed()
-    monkeypatch.setattr("unweave.functional.aggregate.BLOCK", block)
+    monkeypatch.setattr("unweave.functional.aggregate_posterior.BLOCK", block)
     for ours, expected in zip(computed(), whole, strict=True):
         torch.testing.assert_close(ours, expected)
 
@@ -133,7 +133,7 @@ def estimates(estimator: str, replicates: int, batch: int, scale: float, size: i
         q = gaussians(data.sample((batch,)), torch.tensor(scale, dtype=torch.float64))
         z = q.sample()
         weights = None if estimator == "exact" else mixture_weights(estimator, batch, size)  # type: ignore[arg-type]
-        values.append(pointwise_total_correlation(aggregate_densities(q, z, weights)).mean())
+        values.append(pointwise_total_correlation(aggregate(q, z, weights)).mean())
     return torch.stack(values)
 
 
@@ -160,12 +160,12 @@ def test_weighted_sampling_keeps_its_constants() -> None:
     torch.manual_seed(0)
     q = gaussians(torch.randn(6, 4), torch.tensor(0.5))
     z = q.sample()
-    at = aggregate_densities(q, z, mixture_weights("mws", 6, 1000))
+    at = aggregate(q, z, mixture_weights("mws", 6, 1000))
     each = Normal(q.mean, 0.5).log_prob(z[:, None])
     constant = math.log(1000 * 6)
     torch.testing.assert_close(at.joint, torch.logsumexp(each.sum(2), 1) - constant)
     torch.testing.assert_close(at.marginals, torch.logsumexp(each, 1) - constant)
-    plain = aggregate_densities(q, z, mixture_weights("mixture", 6))
+    plain = aggregate(q, z, mixture_weights("mixture", 6))
     torch.testing.assert_close(
         pointwise_total_correlation(at), pointwise_total_correlation(plain) + 3 * math.log(1000)
     )
@@ -177,7 +177,7 @@ def test_the_three_parts_sum_to_the_kl(estimator: str) -> None:
     q = gaussians(torch.randn(16, 4, dtype=torch.float64), torch.tensor(0.4))
     prior = Independent(Normal(torch.zeros(4, dtype=torch.float64), torch.ones(4, dtype=torch.float64)), 1)
     z = q.sample()
-    at = aggregate_densities(q, z, None if estimator == "exact" else mixture_weights(estimator, 16, 500))  # type: ignore[arg-type]
+    at = aggregate(q, z, None if estimator == "exact" else mixture_weights(estimator, 16, 500))  # type: ignore[arg-type]
     parts = (
         pointwise_mutual_information(q, z, at)
         + pointwise_total_correlation(at)
@@ -189,7 +189,7 @@ def test_the_three_parts_sum_to_the_kl(estimator: str) -> None:
 def test_the_exact_mutual_information_of_codes_far_apart_is_log_n() -> None:
     q = gaussians(100.0 * torch.arange(8.0)[:, None].expand(8, 2), torch.tensor(1.0))
     z = q.sample()
-    at = aggregate_densities(q, z)
+    at = aggregate(q, z)
     torch.testing.assert_close(pointwise_mutual_information(q, z, at), torch.full((8,), math.log(8)))
 
 
@@ -199,7 +199,7 @@ def test_the_minibatch_entropy_of_codes_far_apart_is_off_by_log_n() -> None:
     q = gaussians(1000.0 * torch.arange(8.0, dtype=torch.float64)[:, None].expand(8, 2), torch.tensor(1.0))
     z = q.sample((4000,)).transpose(0, 1).reshape(8, -1, 2)
     entropy = -torch.stack(
-        [aggregate_densities(q, z[:, i], mixture_weights("split", 8, 5000)).joint.mean() for i in range(500)]
+        [aggregate(q, z[:, i], mixture_weights("split", 8, 5000)).joint.mean() for i in range(500)]
     )
     expected = math.log(5000) + math.log(2 * math.pi * math.e)
     assert abs(entropy.mean().item() - expected) < 4 * entropy.std().item() / math.sqrt(500)
@@ -209,7 +209,7 @@ def test_a_prior_that_does_not_factorise_has_no_dimension_wise_kl() -> None:
     q = gaussians(torch.zeros(2, 2), torch.tensor(1.0))
     prior = MultivariateNormal(torch.zeros(2), torch.eye(2))
     with pytest.raises(TypeError, match="factorises"):
-        pointwise_dimension_wise_kl(prior, torch.zeros(2, 2), aggregate_densities(q, torch.zeros(2, 2)))
+        pointwise_dimension_wise_kl(prior, torch.zeros(2, 2), aggregate(q, torch.zeros(2, 2)))
 
 
 def test_inclusive_kl_of_two_gaussians_is_the_closed_form() -> None:

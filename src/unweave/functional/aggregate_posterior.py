@@ -22,11 +22,13 @@ BLOCK = 2**22
 """Numbers held at once: samples x components x latents of a block."""
 
 
-class AggregateDensities(NamedTuple):
-    """``log q(z)``, shape ``(n,)``, and ``log q(z_j)``, shape ``(n, latents)``, at ``n`` samples.
+class Aggregate(NamedTuple):
+    """Log-densities of the aggregate posterior at ``n`` samples.
+
+    ``joint``: ``log q(z)``, ``(n,)``; ``marginals``: ``log q(z_j)``, ``(n, latents)``.
 
     Example:
-        >>> AggregateDensities(torch.zeros(2), torch.ones(2, 3)).marginals.shape
+        >>> Aggregate(torch.zeros(2), torch.ones(2, 3)).marginals.shape
         torch.Size([2, 3])
     """
 
@@ -34,9 +36,7 @@ class AggregateDensities(NamedTuple):
     marginals: Tensor
 
 
-def mixture_weights(
-    estimator: Estimator, batch: int, size: int | None = None, *, dtype: torch.dtype = torch.float32
-) -> Tensor:
+def mixture_weights(estimator: Estimator, batch: int, size: int | None = None) -> Tensor:
     """The weight of ``q(z_i | x_k)`` in the estimate of ``q(z_i)``, a matrix ``(batch, batch)``.
 
     With ``B`` images in the batch, ``M = B - 1`` and ``N`` images in the data set:
@@ -60,7 +60,6 @@ def mixture_weights(
         estimator: which one.
         batch: ``B``, at least 2.
         size: ``N``, for mws, mss and split.
-        dtype: of the matrix.
 
     Example:
         >>> mixture_weights("mss", 3, size=10)
@@ -73,7 +72,7 @@ def mixture_weights(
         raise UnweaveError(f"the aggregate posterior needs a batch of at least 2 images, got {batch}")
 
     def even(weight: float) -> Tensor:
-        return torch.full((batch, batch), weight, dtype=dtype)
+        return torch.full((batch, batch), weight)
 
     if estimator == "mixture":
         return even(1 / batch)
@@ -96,7 +95,7 @@ def mixture_weights(
     return weights.fill_diagonal_(1 / size)
 
 
-def aggregate_densities(q: Distribution, z: Tensor, weights: Tensor | None = None) -> AggregateDensities:
+def aggregate(q: Distribution, z: Tensor, weights: Tensor | None = None) -> Aggregate:
     """``log sum_k w_ik q(z_i|x_k)`` and ``log sum_k w_ik q(z_ij|x_k)`` at samples ``z``.
 
     With ``q`` the posteriors of *all* images of a data set and no weights, these are exact. At most ``BLOCK`` numbers
@@ -112,7 +111,7 @@ def aggregate_densities(q: Distribution, z: Tensor, weights: Tensor | None = Non
     Example:
         >>> from torch.distributions import Independent, Normal
         >>> q = Independent(Normal(torch.zeros(5, 2), torch.ones(5, 2)), 1)
-        >>> aggregate_densities(q, torch.zeros(1, 2)).joint  # five times the same component: - log(2 pi)
+        >>> aggregate(q, torch.zeros(1, 2)).joint  # five times the same component: - log(2 pi)
         tensor([-1.8379])
     """
     components = factors(q)
@@ -139,17 +138,17 @@ def aggregate_densities(q: Distribution, z: Tensor, weights: Tensor | None = Non
         ]
         part = blocks[0]
         for block in blocks[1:]:
-            part = AggregateDensities(
+            part = Aggregate(
                 torch.logaddexp(part.joint, block.joint), torch.logaddexp(part.marginals, block.marginals)
             )
         parts.append(part)
-    return AggregateDensities(torch.cat([p.joint for p in parts]), torch.cat([p.marginals for p in parts]))
+    return Aggregate(torch.cat([p.joint for p in parts]), torch.cat([p.marginals for p in parts]))
 
 
-def _mixture(z: Tensor, components: Distribution, log_weights: Tensor) -> AggregateDensities:
+def _mixture(z: Tensor, components: Distribution, log_weights: Tensor) -> Aggregate:
     each = components.log_prob(z[:, None])
     joint = torch.logsumexp(log_weights + each.sum(-1), 1)
-    return AggregateDensities(joint, torch.logsumexp(log_weights[..., None] + each, 1))
+    return Aggregate(joint, torch.logsumexp(log_weights[..., None] + each, 1))
 
 
 def _slice(components: Distribution, part: slice) -> Distribution:
@@ -158,9 +157,9 @@ def _slice(components: Distribution, part: slice) -> Distribution:
 
 
 def _recomputed(
-    function: Callable[..., AggregateDensities], z: Tensor, components: Distribution, weights: Tensor
-) -> AggregateDensities:
+    function: Callable[..., Aggregate], z: Tensor, components: Distribution, weights: Tensor
+) -> Aggregate:
     """The function's value; its intermediate results are not stored for the backward pass but computed again."""
     if not torch.is_grad_enabled():
         return function(z, components, weights)
-    return cast(AggregateDensities, checkpoint(function, z, components, weights, use_reentrant=False))
+    return cast(Aggregate, checkpoint(function, z, components, weights, use_reentrant=False))
