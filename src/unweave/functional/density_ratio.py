@@ -8,7 +8,7 @@ from torch import Tensor
 def log_density_ratio(logits: Tensor) -> Tensor:
     """``log D(z) / (1 - D(z)) = logit_0 - logit_1``, ``(n,)``: the estimate of ``log q(z) / r(z)``.
 
-    Logit 0 stands for "``z`` is from ``q``", logit 1 for "from ``r``". The mean over ``z ~ q`` estimates
+    Logit 0 is that of "``z`` is from ``q``", logit 1 that of "from ``r``". The mean over ``z ~ q`` estimates
     ``KL(q || r)``; with ``r`` the product of ``q``'s marginals that is the total correlation.
 
     Reference: FAC Eq. 3.

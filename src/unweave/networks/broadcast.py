@@ -127,8 +127,8 @@ def _border_classes(size: int, kernel: int, stride: int) -> tuple[Tensor, Tensor
 
     Returns the sets as 0/1 (classes, kernel), and each position's class as one-hot (positions, classes).
 
-    A tap of a stride-1 convolution is valid where it touches the image; of an up-convolution, where it also
-    comes from a whole input pixel.
+    A tap of a stride-1 convolution is valid where it is inside the image; a tap of an up-convolution, where in
+    addition its source is an input pixel and not between two.
     """
     before = (kernel - 1) // 2
     positions: list[tuple[bool, ...]] = []

@@ -51,8 +51,8 @@ def same_conv2d(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
     ``out[c, i] = bias[c] + sum_d,r weight[c, d, r] maps[d, i - before + r]`` with before = (k - 1) // 2.
 
-    Shapes: maps (n, D, H, W), weight (C, D, k, k), bias (C,) -> (n, C, H, W). ``i`` and ``r`` stand for the
-    two axes.
+    Shapes: maps (n, D, H, W), weight (C, D, k, k), bias (C,) -> (n, C, H, W). ``i`` and ``r``
+    are pairs, for the two axes.
 
     Example:
         >>> same_conv2d(torch.ones(1, 8, 5, 5), torch.ones(1, 8, 3, 3), torch.zeros(1))[0, 0, :2, :2].tolist()

@@ -266,7 +266,7 @@ def _as_floats(named: dict[str, Tensor]) -> dict[str, float | list[float]]:
 
 
 class _Wrapper(Objective, ABC):
-    """An objective that changes another one; what it does not override is that of the inner objective."""
+    """An objective that changes another one and takes from it everything that it does not override."""
 
     def __init__(self, objective: Objective) -> None:
         super().__init__()

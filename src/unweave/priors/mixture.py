@@ -16,7 +16,7 @@ class GaussianMixture(Prior):
     """``p(z) = sum_c weight_c N(z; mean_c, variance I)``, a mixture of Gaussians.
 
     The defaults are those of the paper at two latents: four equal components of variance 0.03 on the corners of the
-    unit square. With other numbers and no ``means``, component ``c`` lies on the corner of the unit cube whose
+    unit square. With other numbers and no ``means``, component ``c`` is at the corner of the unit cube whose
     coordinates are the binary digits of ``c``, repeated until every latent has one.
 
     Args:

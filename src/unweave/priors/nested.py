@@ -56,14 +56,14 @@ class GeneralizedNormal(Prior):
 
 @final
 class LpNested(Prior):
-    """An Lp-nested symmetric prior of any tree, with the radial law of ISA Eq. 11.
+    """An Lp-nested symmetric prior of any tree, with the radial density of ISA Eq. 11.
 
     Args:
         latents: size of the code.
-        tree: nested lists; each list is a norm of what it holds, a whole number stands for that many latents, so
+        tree: nested lists; each list is a norm of what it holds, a whole number means that many latents, so
             ``[1,[1,1]]`` (or ``[1,[2]]``) is ISA Eq. 6; none: one norm of all latents.
         p: exponent, one for all norms or one for each, in the order in which their lists open.
-        s: scale of the radial law; none: the exponent of the root, so that all exponents 2 give the standard normal.
+        s: scale of the radial density; none: the exponent of the root: all exponents 2 then give the standard normal.
         learned: train the exponents below the root, within [0.5, 20].
         learned_root: train the exponent of the root too.
 
@@ -118,7 +118,7 @@ class ISA(Prior):
         p0: exponent between subspaces.
         p: exponent within, one for all subspaces or one for each; none: 2.2, or 2.0 if learned. The paper takes 2.2 for
             dSprites and 1.9 for 3D faces.
-        s: scale of the radial law; none: ``p0``, so that all exponents 2 give the standard normal.
+        s: scale of the radial density; none: ``p0``, so that all exponents 2 give the standard normal.
         learned: train ``p`` within [0.5, 20]; ``p0`` stays fixed.
 
     Reference: ISA Eq. 9-12, section 4 and appendix A.2.

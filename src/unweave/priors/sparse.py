@@ -38,7 +38,7 @@ class SparseMixture(Prior):
     def __init__(self, latents: int, *, gamma: float = 0.9, sigma0: float = 0.05) -> None:
         super().__init__(latents)
         if not 0 <= gamma <= 1:
-            raise UnweaveError(f"prior.gamma must lie between 0 and 1, got {gamma:g}")
+            raise UnweaveError(f"prior.gamma must be between 0 and 1, got {gamma:g}")
         if sigma0 <= 0:
             raise UnweaveError(f"prior.sigma0 must be greater than 0, got {sigma0:g}")
         self.register_buffer("gamma", torch.full((latents,), gamma), persistent=False)
@@ -70,7 +70,7 @@ class SpikeAndSlab(Distribution):
         super().__init__(self.gamma.shape, validate_args=False)
 
     def expand(self, batch_shape: Shape, _instance: None = None) -> "SpikeAndSlab":
-        """The same law for a larger batch."""
+        """The same distribution for a larger batch."""
         return SpikeAndSlab(self.gamma.expand(batch_shape), self.sigma0.expand(batch_shape))
 
     @property

@@ -17,10 +17,10 @@ Child = tuple[str, int]
 @final
 @dataclass(frozen=True)
 class Level:
-    """Inner nodes that can be computed at once: all their children are known, and none is a child of another.
+    """Inner nodes that can be computed at once: all their children are computed, and none is a child of another.
 
     Rows are nodes and columns their children, padded to the widest; ``present`` marks what is not padding. ``slots``
-    says where a child's value stands in the row of all values, leaves first, then inner nodes, then the padding.
+    are the positions of the children's values in the list of all values: leaves, then inner nodes, then the padding.
 
     Example:
         >>> Tree.parse([[1, 1], [1, 1, 1]]).levels[0].slots.tolist()
@@ -38,8 +38,8 @@ class Level:
 class Tree:
     """The shape of an Lp-nested function: what is summed at each inner node.
 
-    Inner nodes are numbered in the order in which they are met from left to right, each before its children, the root
-    being 0; leaves are the latents from left to right.
+    Inner nodes are numbered from left to right, each before its children, starting with 0 for the root; leaves are the
+    latents from left to right.
 
     Example:
         >>> tree = Tree.parse([1, [1, 1]])  # ISA Eq. 6
@@ -53,7 +53,7 @@ class Tree:
 
     @classmethod
     def parse(cls, description: Any) -> "Tree":
-        """A tree from nested lists; a whole number stands for that many leaves.
+        """A tree from nested lists; a whole number means that many leaves.
 
         Example:
             >>> Tree.parse([[2], [3]]) == Tree.parse([[1, 1], [1, 1, 1]])
