@@ -17,6 +17,7 @@ from torch.distributions import Distribution, constraints
 
 from unweave.errors import UnweaveError
 from unweave.functional.blur import blur_matrix, blur_profile, blur_with, window_area
+from unweave.functional.untyped import apply_function
 from unweave.slots import Slot
 
 Shape = torch.Size | list[int] | tuple[int, ...]
@@ -282,7 +283,7 @@ class _BernoulliMeans(ImageDistribution):
         return _BernoulliMeans(mean)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        return _apply(_LogBernoulli, self.features, value).sum((1, 2, 3))
+        return apply_function(_LogBernoulli, self.features, value).sum((1, 2, 3))
 
 
 @final
@@ -328,7 +329,7 @@ class GaussianImages(ImageDistribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Log-density summed over the image, ``(n,)``."""
-        squares = _apply(_SquaredDistance, self.features, value)
+        squares = apply_function(_SquaredDistance, self.features, value)
         elements = self.features[0].numel()
         return -0.5 * (
             squares * (-self.log_variance).exp() + elements * (math.log(2 * math.pi) + self.log_variance)
@@ -357,17 +358,12 @@ class SquaredErrorImages(ImageDistribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Minus the squared error summed over the image, ``(n,)``."""
-        return -_apply(_SquaredDistance, self.features, value)
+        return -apply_function(_SquaredDistance, self.features, value)
 
     def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
         """The mean plus noise of variance 1/2: samples of the Gaussian of which this is the loss."""
         mean = self.mean.expand(*sample_shape, *self.features.shape)
         return mean + math.sqrt(0.5) * torch.randn_like(mean)
-
-
-def _apply(function: type[torch.autograd.Function], *inputs: Tensor) -> Tensor:
-    value: Tensor = function.apply(*inputs)  # type: ignore[no-untyped-call]
-    return value
 
 
 @final

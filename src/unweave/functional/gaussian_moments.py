@@ -5,6 +5,8 @@ import math
 import torch
 from torch import Tensor
 
+from unweave.functional.untyped import broadcast_pair
+
 _FAR = 8.0
 """Above this ratio ``|mean| / scale`` the asymptotic series is exact to double precision; below, the mixture is."""
 _TERMS = 128
@@ -33,13 +35,12 @@ def absolute_moment(mean: Tensor, scale: Tensor, p: Tensor) -> Tensor:
     """
     dtype = torch.result_type(mean, scale)
     mean, scale, p = mean.double(), scale.double(), p.double()
-    ratio, p = torch.broadcast_tensors(mean.abs() / scale, p)  # type: ignore[no-untyped-call]
+    ratio, p = broadcast_pair(mean.abs() / scale, p)
     far = ratio > _FAR
     # Each branch gets only arguments where it is finite: infinities of the other would make the gradient NaN.
     near = _poisson_mixture(torch.where(far, torch.ones_like(ratio), ratio).square() / 2, p)
     tail = _asymptotic(torch.where(far, ratio, torch.full_like(ratio, 2 * _FAR)), p)
-    moment: Tensor = (p * scale.log() + torch.where(far, tail, near)).exp()
-    return moment.to(dtype)
+    return (p * scale.log() + torch.where(far, tail, near)).exp().to(dtype)
 
 
 def _poisson_mixture(rate: Tensor, p: Tensor) -> Tensor:

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from unweave.functional.gradient_penalty import gradient_penalty
+from unweave.networks.infogan import InfoGANCritic
 from unweave.objectives.core import CriticLoss, Loss, Objective, Progress, frozen
 
 
@@ -39,7 +40,9 @@ class Game(Objective, ABC):
         """The generator's part of V, from the scores of its images."""
 
     @abstractmethod
-    def critic_term(self, gan: Any, real: Tensor, generated: Tensor, fake_scores: Tensor) -> CriticLoss:
+    def critic_term(
+        self, critic: InfoGANCritic, real: Tensor, generated: Tensor, fake_scores: Tensor
+    ) -> CriticLoss:
         """D's loss, from real images, generated images and the scores of the latter."""
 
     def check(self, vae: Any) -> None:
@@ -69,7 +72,7 @@ class Game(Objective, ABC):
             drawn = vae.draw(len(real))
             generated = vae.generate(drawn)
         scores, features = vae.critic(generated)
-        term = self.critic_term(vae, real, generated, scores)
+        term = self.critic_term(vae.critic, real, generated, scores)
         information = vae.log_likelihood(features, drawn).sum(1).mean()
         return CriticLoss(term.total - self.lambda_mi * information, term.terms)
 
@@ -87,9 +90,11 @@ class OriginalGame(Game):
         """``-E[log D(G)]`` from D's logits."""
         return F.softplus(-fake_scores).mean()
 
-    def critic_term(self, gan: Any, real: Tensor, generated: Tensor, fake_scores: Tensor) -> CriticLoss:
+    def critic_term(
+        self, critic: InfoGANCritic, real: Tensor, generated: Tensor, fake_scores: Tensor
+    ) -> CriticLoss:
         """Minus V, and the fraction of images that D classifies correctly."""
-        scores = gan.critic.scores(real)
+        scores = critic.scores(real)
         accuracy = 0.5 * ((scores > 0).float().mean() + (fake_scores <= 0).float().mean())
         return CriticLoss(
             F.softplus(-scores).mean() + F.softplus(fake_scores).mean(), {"discriminator_accuracy": accuracy}
@@ -119,8 +124,10 @@ class WassersteinGame(Game):
         """``-E[D(G)]``."""
         return -fake_scores.mean()
 
-    def critic_term(self, gan: Any, real: Tensor, generated: Tensor, fake_scores: Tensor) -> CriticLoss:
+    def critic_term(
+        self, critic: InfoGANCritic, real: Tensor, generated: Tensor, fake_scores: Tensor
+    ) -> CriticLoss:
         """Minus V plus the penalty; the gap ``E[D(x)] - E[D(G)]`` estimates the Wasserstein distance."""
-        gap = gan.critic.scores(real).mean() - fake_scores.mean()
-        penalty = gradient_penalty(gan.critic.scores, real, generated)
+        gap = critic.scores(real).mean() - fake_scores.mean()
+        penalty = gradient_penalty(critic.scores, real, generated)
         return CriticLoss(self.eta * penalty - gap, {"critic_gap": gap, "gradient_penalty": penalty})

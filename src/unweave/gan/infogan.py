@@ -79,20 +79,8 @@ class GAN(nn.Module, ABC):
         critic_steps: int = 1,
     ) -> None:
         super().__init__()
-        if continuous < 0 or any(size < 2 for size in categorical) or continuous + len(categorical) < 1:
-            raise UnweaveError(
-                f"model needs at least one code, and at least 2 classes in each categorical code, got "
-                f"model.continuous={continuous} and model.categorical={list(categorical)}"
-            )
-        if noise < 0 or lambda_mi < 0:
-            raise UnweaveError(
-                f"model.noise and model.lambda_mi must be at least 0, got {noise} and {lambda_mi:g}"
-            )
-        if critic_learning_rate <= 0 or critic_steps < 1:
-            raise UnweaveError(
-                f"model.critic_learning_rate must be greater than 0 and model.critic_steps at least 1, got "
-                f"{critic_learning_rate:g} and {critic_steps}"
-            )
+        _check_codes(continuous, categorical, noise)
+        _check_training(lambda_mi, critic_learning_rate, critic_steps)
         self.image_shape = image_shape
         self.continuous, self.categorical, self.noise = continuous, tuple(categorical), noise
         self.latents = continuous + len(categorical)
@@ -312,6 +300,26 @@ class InfoWGANGP(GAN):
     def game(self) -> Objective:
         """The Wasserstein GAN with gradient penalty and the information term."""
         return WassersteinGame(self.lambda_mi, self.critic_learning_rate, self.critic_steps, self.eta)
+
+
+def _check_codes(continuous: int, categorical: tuple[int, ...], noise: int) -> None:
+    if continuous < 0 or any(size < 2 for size in categorical) or continuous + len(categorical) < 1:
+        raise UnweaveError(
+            f"model needs at least one code, and at least 2 classes in each categorical code, got "
+            f"model.continuous={continuous} and model.categorical={list(categorical)}"
+        )
+    if noise < 0:
+        raise UnweaveError(f"model.noise must be at least 0, got {noise}")
+
+
+def _check_training(lambda_mi: float, critic_learning_rate: float, critic_steps: int) -> None:
+    if lambda_mi < 0:
+        raise UnweaveError(f"model.lambda_mi must be at least 0, got {lambda_mi:g}")
+    if critic_learning_rate <= 0 or critic_steps < 1:
+        raise UnweaveError(
+            f"model.critic_learning_rate must be greater than 0 and model.critic_steps at least 1, got "
+            f"{critic_learning_rate:g} and {critic_steps}"
+        )
 
 
 def _columns(classes: list[Tensor], n: int, device: torch.device) -> Tensor:

@@ -1,6 +1,6 @@
 """Spatial Broadcast decoder (SBD algorithm 1, tables 1, 5, 7, 9, 10, figure 5)."""
 
-from typing import cast, final
+from typing import final
 
 import torch
 from torch import Tensor, nn
@@ -114,12 +114,11 @@ class BroadcastConv2d(nn.Module):
     def _constant(self) -> Tensor:
         """The contribution of the coordinates and the bias, (C, H, W), the same for every code."""
         layer, grid = self.layer, self.grid[None]
-        padding = cast(tuple[int, ...], layer.padding)
         if isinstance(layer, Upconv2d):
             weight = layer.weight[self.latents :]
-            return F.conv_transpose2d(grid, weight, layer.bias, 2, padding, layer.output_padding)[0]
+            return F.conv_transpose2d(grid, weight, layer.bias, 2, layer.padding, layer.output_padding)[0]
         grid = F.pad(grid, (0, layer.extra, 0, layer.extra))
-        return F.conv2d(grid, layer.weight[:, self.latents :], layer.bias, padding=padding)[0]
+        return F.conv2d(grid, layer.weight[:, self.latents :], layer.bias, padding=layer.padding)[0]
 
 
 def _border_classes(size: int, kernel: int, stride: int) -> tuple[Tensor, Tensor]:
@@ -201,19 +200,9 @@ class SpatialBroadcast(nn.Module):
             raise UnweaveError(f"depth must be at least 2 (one hidden layer and the output), got {depth}")
         if kernel < 2:
             raise UnweaveError(f"kernel must be at least 2, got {kernel}")
-        if isinstance(upscales, bool) or not isinstance(upscales, int) or not 0 <= upscales <= depth:
-            raise UnweaveError(
-                f"upscales must be a whole number from 0 to the depth, {depth}, got {upscales}"
-            )
-        shrink = 2**upscales
-        if rows % shrink or columns % shrink:
-            raise UnweaveError(
-                f"image size {rows} x {columns} cannot be doubled {upscales} times from a smaller tile: "
-                f"choose a multiple of {shrink} or fewer upscales"
-            )
+        tile = _tile(rows, columns, depth, upscales)
         self.latents = latents
         self.output_shape = (colours, rows, columns)
-        tile = (rows // shrink, columns // shrink)
         grid = shuffled_coordinates(*tile, shuffle_seed) if shuffle_coordinates else coordinates(*tile)
         self.mlp = nn.Sequential(*linear_stack((latents, *mlp)))
         size = (latents, *mlp)[-1]
@@ -236,3 +225,16 @@ class SpatialBroadcast(nn.Module):
         for layer in self.rest[1:]:
             maps = layer(maps.relu_())
         return channels_last(maps)
+
+
+def _tile(rows: int, columns: int, depth: int, upscales: int) -> tuple[int, int]:
+    """Height and width of the tiled code, which is doubled ``upscales`` times."""
+    if isinstance(upscales, bool) or not isinstance(upscales, int) or not 0 <= upscales <= depth:
+        raise UnweaveError(f"upscales must be a whole number from 0 to the depth, {depth}, got {upscales}")
+    shrink = 2**upscales
+    if rows % shrink or columns % shrink:
+        raise UnweaveError(
+            f"image size {rows} x {columns} cannot be doubled {upscales} times from a smaller tile: "
+            f"choose a multiple of {shrink} or fewer upscales"
+        )
+    return rows // shrink, columns // shrink

@@ -7,7 +7,7 @@ be exchanged with a plain network; only the order of the arithmetic differs, for
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Literal, cast, final
+from typing import Literal, final
 
 import torch
 from torch import Tensor, nn
@@ -150,6 +150,9 @@ class SameConv2d(nn.Conv2d):
         torch.Size([1, 8, 5, 7])
     """
 
+    bias: Tensor
+    padding: tuple[int, ...]
+
     def __init__(self, inputs: int, outputs: int, kernel: int = 4) -> None:
         super().__init__(inputs, outputs, kernel, padding=(kernel - 1) // 2)
         self.extra = 1 - kernel % 2
@@ -157,7 +160,7 @@ class SameConv2d(nn.Conv2d):
     def forward(self, maps: Tensor, appended: bool = False) -> Tensor:
         """(n, inputs, H, W) -> (n, outputs, H, W); ``appended``: the extra zeros are already in the maps."""
         if not appended and fast.thin(maps, self.out_channels):
-            return fast.same_conv2d(maps, self.weight, cast(Tensor, self.bias))
+            return fast.same_conv2d(maps, self.weight, self.bias)
         if self.extra and not appended:
             maps = F.pad(maps, (0, 1, 0, 1))
         return super().forward(maps)
@@ -174,13 +177,15 @@ class Downconv2d(nn.Conv2d):
         torch.Size([1, 32, 4, 4])
     """
 
+    bias: Tensor
+
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__(inputs, outputs, 4, stride=2, padding=1)
 
     def forward(self, maps: Tensor, relu: bool = False) -> Tensor:
         """(n, inputs, H, W) -> (n, outputs, H / 2, W / 2); ``relu``: followed by a ReLU."""
         if fast.supports(maps):
-            return fast.downconv2d(maps, self.weight, cast(Tensor, self.bias), relu)
+            return fast.downconv2d(maps, self.weight, self.bias, relu)
         out = super().forward(maps)
         return out.relu_() if relu else out
 
@@ -196,6 +201,9 @@ class Upconv2d(nn.ConvTranspose2d):
         torch.Size([1, 32, 8, 8])
     """
 
+    bias: Tensor
+    padding: tuple[int, ...]
+
     def __init__(self, inputs: int, outputs: int, kernel: int = 4) -> None:
         before = (kernel - 1) // 2
         super().__init__(
@@ -205,6 +213,6 @@ class Upconv2d(nn.ConvTranspose2d):
     def forward(self, maps: Tensor, output_size: list[int] | None = None, relu: bool = False) -> Tensor:
         """(n, inputs, H, W) -> (n, outputs, 2 H, 2 W); ``relu``: followed by a ReLU."""
         if output_size is None and fast.supports(maps):
-            return fast.upconv2d(maps, self.weight, cast(Tensor, self.bias), relu)
+            return fast.upconv2d(maps, self.weight, self.bias, relu)
         out = super().forward(maps, output_size)
         return out.relu_() if relu else out

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Protocol, final
 
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.distributions import Distribution
 from torch.nn import Parameter
@@ -106,7 +107,7 @@ class TrainingData(Protocol):
     def count(self) -> int | None:
         """Number of images; none if there is no fixed number."""
 
-    def at(self, index: Any) -> Any:
+    def at(self, index: NDArray[Any]) -> NDArray[Any]:
         """The images with these row numbers."""
 
 

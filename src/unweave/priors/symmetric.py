@@ -8,6 +8,7 @@ from torch import Tensor
 from torch.distributions import Distribution, Normal, constraints, register_kl
 
 from unweave.functional.gaussian_moments import absolute_moment
+from unweave.functional.untyped import broadcast_pair
 from unweave.priors.tree import Tree
 
 Shape = torch.Size | list[int] | tuple[int, ...]
@@ -37,9 +38,7 @@ class ExponentialPower(Distribution):
     support = constraints.real
 
     def __init__(self, p: Tensor, tau: Tensor) -> None:
-        self.p: Tensor
-        self.tau: Tensor
-        self.p, self.tau = torch.broadcast_tensors(p, tau)  # type: ignore[no-untyped-call]
+        self.p, self.tau = broadcast_pair(p, tau)
         super().__init__(self.p.shape, validate_args=False)
 
     def expand(self, batch_shape: Shape, _instance: None = None) -> "ExponentialPower":
@@ -72,7 +71,7 @@ class ExponentialPower(Distribution):
         return (1 / self.p.double() + self._log_normaliser()).to(self.p)
 
     def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
-        """Draws of shape ``sample_shape + batch_shape``: ``tau |z|^p`` is Gamma(1/p) distributed, the sign is random."""
+        """Draws of shape ``sample_shape + batch_shape``: ``tau |z|^p`` is Gamma(1/p) distributed, signs are fair."""
         with torch.no_grad():
             p = self.p.expand(self._extended_shape(torch.Size(sample_shape)))
             size = ((log_gamma_variates(1 / p) - self.tau.log()) / p).exp()
@@ -95,7 +94,8 @@ class LpNestedSymmetric(Distribution):
 
         S_f(1) = 2^n prod_i [prod_k Gamma(n_ik / p_i)] / [p_i^(l_i - 1) Gamma(n_i / p_i)]
 
-    with ``l_i`` children of node ``i``, ``n_i`` leaves under it, ``n_ik`` under its ``k``-th child. The radial density is
+    with ``l_i`` children of node ``i``, ``n_i`` leaves under it, ``n_ik`` under its ``k``-th child. The density of the
+    radius ``f(z)`` is
 
         psi(v) = p_0 v^(n-1) / (Gamma(n / p_0) s^(n / p_0)) exp(-v^p_0 / s),
 

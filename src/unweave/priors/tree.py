@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, final
+from typing import final
 
 import torch
 from torch import Tensor
@@ -52,7 +52,7 @@ class Tree:
     children: tuple[tuple[Child, ...], ...]
 
     @classmethod
-    def parse(cls, description: Any) -> "Tree":
+    def parse(cls, description: object) -> "Tree":
         """A tree from nested lists; a whole number means that many leaves.
 
         Example:
@@ -66,7 +66,7 @@ class Tree:
         nodes: list[tuple[Child, ...]] = []
         leaves = 0
 
-        def add(part: Any) -> int:
+        def add(part: object) -> int:
             nonlocal leaves
             if not isinstance(part, Sequence) or isinstance(part, str) or not part:
                 raise _not_a_tree(part)
@@ -123,7 +123,7 @@ class Tree:
         return Level(torch.tensor(nodes), slots, slots != padding, leaves)
 
 
-def _not_a_tree(part: Any) -> UnweaveError:
+def _not_a_tree(part: object) -> UnweaveError:
     return UnweaveError(
         f"prior.tree must be nested lists of whole numbers of at least 1, such as [[1,1],[1,1,1]]; got {part!r}"
     )
