@@ -1,7 +1,7 @@
 """Files that are read, mapped or converted; own data from HDF5, sequences and tables; fingerprints; constants."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,8 @@ import PIL.Image
 import pytest
 
 from unweave.data import Arrays, Circles, DSprites, Folder, XYSquares
-from unweave.data.array_files import Hdf5, Npz, converted
+from unweave.data.array_files import Hdf5, Npz
+from unweave.data.cache import converted
 from unweave.errors import UnweaveError
 
 RNG = np.random.default_rng(0)
@@ -26,12 +27,6 @@ def small_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setattr(f"unweave.data.{module}.IN_MEMORY", 1000)
     monkeypatch.setattr("unweave.data.array_files._BLOCK", 3000)
     return tmp_path / "cache"
-
-
-def is_mapped(array: Any) -> bool:
-    while array is not None and not isinstance(array, np.memmap):
-        array = getattr(array, "base", None)
-    return isinstance(array, np.memmap)
 
 
 def write_h5(path: Path, **arrays: Any) -> Path:
@@ -63,7 +58,10 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
 
 
 def test_large_files_are_mapped_where_they_lie_or_converted_once(
-    file: tuple[str, Path], small_memory: Path, caplog: pytest.LogCaptureFixture
+    file: tuple[str, Path],
+    small_memory: Path,
+    caplog: pytest.LogCaptureFixture,
+    is_mapped: Callable[[Any], bool],
 ) -> None:
     form, path = file
     with caplog.at_level(logging.INFO, "unweave"):
@@ -85,7 +83,7 @@ def test_large_files_are_mapped_where_they_lie_or_converted_once(
 
 
 @pytest.mark.parametrize("kind", ["channels first", "float64", "bool", "ones", "resized"])
-def test_other_layouts_are_converted(tmp_path: Path, kind: str) -> None:
+def test_other_layouts_are_converted(tmp_path: Path, kind: str, is_mapped: Callable[[Any], bool]) -> None:
     dark = IMAGES[..., :1] > 100
     images, expected = {
         "channels first": (IMAGES.transpose(0, 3, 1, 2), IMAGES),
@@ -117,7 +115,9 @@ def test_a_changed_file_is_converted_anew(tmp_path: Path) -> None:
     assert first.fingerprint() != second.fingerprint()
 
 
-def test_large_folders_are_converted_once(tmp_path: Path, small_memory: Path) -> None:
+def test_large_folders_are_converted_once(
+    tmp_path: Path, small_memory: Path, is_mapped: Callable[[Any], bool]
+) -> None:
     (tmp_path / "images").mkdir()
     for i, image in enumerate(IMAGES[:8]):
         PIL.Image.fromarray(image).save(tmp_path / "images" / f"{i}.png")

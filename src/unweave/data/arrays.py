@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.data.array_files import IN_MEMORY, Hdf5, Npz, blocks, converted, source_key
+from unweave.data.array_files import IN_MEMORY, Hdf5, Npz, blocks
+from unweave.data.cache import Progress, converted, source_key
 from unweave.data.dataset import user_path
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import GREY, check_size, fit, pixels_of, resized
@@ -19,6 +20,7 @@ HDF5 = (".h5", ".hdf5")
 """Endings of files that are read as HDF5."""
 
 
+@final
 class Arrays(IndexedDataset):
     """Images, with or without factors, from a file or from Python (SPEC DAT-10).
 
@@ -230,7 +232,7 @@ def _laid(
 ) -> Array:
     """The converted images: in memory if they are few or not from a file, else in the cache."""
 
-    def fill(out: Array, tell: Callable[[int], None]) -> None:
+    def fill(out: Array, tell: Progress) -> None:
         for part in blocks(shape[0], images[0].nbytes):
             out[part] = convert(images[part])
             tell(part.stop)

@@ -4,14 +4,14 @@ import functools
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from unweave.data.array_files import Hdf5, Npz, blocks, source_key
-from unweave.data.cache import cache_folder, cached
+from unweave.data.array_files import Hdf5, Npz, blocks
+from unweave.data.cache import cache_folder, cached, source_key
 from unweave.data.dataset import Batch, Channels, channels_last
 from unweave.data.files import RealFile, require
 from unweave.data.indexed import IndexedDataset
@@ -31,6 +31,7 @@ _FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64"
 Source = Literal["rendered", "file"]
 
 
+@final
 class DSprites(IndexedDataset):
     """dSprites (2D Shapes): a white square, ellipse or heart on black, 737,280 binary images 64 x 64.
 

@@ -2,14 +2,15 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unweave.data.array_files import IN_MEMORY, converted
+from unweave.data.array_files import IN_MEMORY
+from unweave.data.cache import Progress, converted
 from unweave.data.dataset import user_path
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import COLOUR, GREY, check_size, fit
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+@final
 class Folder(IndexedDataset):
     """All image files of a folder and its subfolders, without factors (SPEC DAT-10).
 
@@ -72,7 +74,7 @@ def load_files(
     """
     shape = (len(files), size, size, channels)
 
-    def fill(out: NDArray[Any], tell: Callable[[int], None]) -> None:
+    def fill(out: NDArray[Any], tell: Progress) -> None:
         for i, file in enumerate(files):
             out[i] = _load(file, size, channels, crop)
             tell(i + 1)

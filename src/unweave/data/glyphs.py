@@ -6,7 +6,7 @@ import importlib.util
 import logging
 import string
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -48,6 +48,7 @@ _WINDOW = 0.6
 _FINE = 4
 
 
+@final
 class Glyphs(IndexedDataset):
     """Capital letters in grey: typeface, letter 26, size 3, rotation 8, x 8, y 8.
 

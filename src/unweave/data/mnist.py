@@ -3,7 +3,7 @@
 import gzip
 import zlib
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +69,7 @@ class _IDX(IndexedDataset):
         return read_idx(path, dimensions=1 if which else 3)
 
 
+@final
 class MNIST(_IDX):
     """Handwritten digits, 28 x 28 grey, with the digit as the one known factor (SPEC DAT-8).
 
@@ -98,6 +99,7 @@ class MNIST(_IDX):
     }
 
 
+@final
 class FashionMNIST(_IDX):
     """Pictures of clothes, 28 x 28 grey, in the format of MNIST, with the kind of clothing as the known factor.
 

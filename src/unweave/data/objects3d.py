@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.random import Generator
@@ -35,6 +35,7 @@ _LIGHTS = np.array([[-0.8, 0.5, 0.4], [0.8, 0.5, 0.4], [0.0, 1.0, 0.25], [0.1, 0
 _STRENGTH = np.array([0.85, 0.85, 1.0, 0.7])
 
 
+@final
 class Objects3D(IndexedDataset):
     """Toy animals, humans, planes, trucks and cars on a turntable, 15,360 images 64 x 64.
 

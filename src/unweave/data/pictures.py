@@ -1,5 +1,6 @@
 """Pictures of any size and kind as arrays of one size: orientation, transparency, crop, antialiased resize."""
 
+import io
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -65,6 +66,28 @@ def fit(
     if picture.size != (size, size):
         picture = picture.resize((size, size), PIL.Image.Resampling[resample.upper()])
     return np.asarray(picture, np.uint8).reshape(size, size, channels)
+
+
+def decoded_picture(
+    content: bytes, name: str, size: int, channels: int, crop: int | None
+) -> NDArray[np.uint8]:
+    """Pixels (size, size, channels) of the bytes of an image file, as by :func:`fit`; errors begin with `name`.
+
+    Example:
+        >>> decoded_picture(b"no image", "a.png", 64, 3, None)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: a.png is a broken image (cannot identify image file ...)
+    """
+    import PIL.Image
+
+    try:
+        with PIL.Image.open(io.BytesIO(content)) as picture:
+            return fit(picture, size, channels, crop=crop)
+    except UnweaveError as error:
+        raise UnweaveError(f"{name}: {error}") from None
+    except (OSError, ValueError, SyntaxError) as error:
+        raise UnweaveError(f"{name} is a broken image ({error})") from None
 
 
 def resized(

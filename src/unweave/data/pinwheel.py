@@ -1,6 +1,6 @@
 """The pinwheel: points of the plane in spiral arms (SPEC DAT-9)."""
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.random import Generator
@@ -11,6 +11,7 @@ from unweave.data.space import check_index
 from unweave.errors import UnweaveError
 
 
+@final
 class Pinwheel(Dataset):
     """Points of the plane, drawn once, in arms that curl with the radius (SPEC DAT-9).
 

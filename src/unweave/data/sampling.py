@@ -1,7 +1,7 @@
 """Training on less than all combinations: regions held out, factors that go together."""
 
 from abc import abstractmethod
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.random import Generator
@@ -139,6 +139,7 @@ class _Chosen(Dataset):
         return np.asarray((factors[:, column] + 0.5) / size)
 
 
+@final
 class HeldOut(_Chosen):
     """A dataset from which training never sees one region of factor space.
 
@@ -197,6 +198,7 @@ class HeldOut(_Chosen):
         return [size[0] if isinstance(size, tuple) else 0 for size in self.space.sizes]
 
 
+@final
 class Correlated(_Chosen):
     """A dataset in whose training images two or more factors go together.
 
@@ -235,6 +237,7 @@ class Correlated(_Chosen):
         return np.asarray(np.exp(-apart / (2 * self.sigma**2)))
 
 
+@final
 class Uniform(_Chosen):
     """A dataset as it is.
 

@@ -3,7 +3,7 @@
 import functools
 import logging
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,7 @@ _LABELS = (
 )
 
 
+@final
 class Shapes3D(IndexedDataset):
     """3D Shapes: a cube, cylinder, sphere or capsule in a room, 480,000 images 64 x 64 x 3.
 

@@ -1,7 +1,7 @@
 """Sprites in colour, in noise and on textures: dSprites with what its binary images lack."""
 
 import functools
-from typing import Any, Literal, get_args
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -22,6 +22,7 @@ _THREES = np.tile(np.arange(3), 4 * 8)
 _COLOUR = {"hue": (0.0, 1.0), "saturation": (0.3, 0.7), "value": (0.3, 0.7)}
 
 
+@final
 class ColoredSprites(Dataset):
     """dSprites in colours drawn afresh for every image: hue, saturation and value are factors too (SPEC DAT-2).
 
@@ -53,10 +54,6 @@ class ColoredSprites(Dataset):
         points = self.space.check(factors)
         return self._paint(points, whole=False)
 
-    def at(self, index: ArrayLike) -> NDArray[Any]:
-        """An error: continuous colours cannot be counted."""
-        raise UnweaveError("ColoredSprites has continuous colours and no index: ask for images(factors)")
-
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` sprites, uniform in all eight factors."""
         points = self.space.sample(n, rng)
@@ -70,6 +67,7 @@ class ColoredSprites(Dataset):
 Ground = Literal["color", "noise", "texture"]
 
 
+@final
 class BusySprites(IndexedDataset):
     """dSprites with what is not a factor drawn at random: a colour, noise, or a picture behind.
 

@@ -6,17 +6,16 @@
 1.0
 """
 
-from unweave.metrics.aggregate import (
-    classifier_total_correlation,
-    decomposition,
-    gaussian_total_correlation,
-    log_joint,
-    log_marginals,
-    total_correlation,
-)
+from unweave.metrics.aggregate import log_joint, log_marginals
 from unweave.metrics.agreement import Agreement, Sensitivity, agreement, sensitivity
 from unweave.metrics.beta_vae import beta_vae_score, beta_vae_score_of
 from unweave.metrics.dci import dci
+from unweave.metrics.decomposition import (
+    classifier_total_correlation,
+    decomposition,
+    gaussian_total_correlation,
+    mixture_total_correlation,
+)
 from unweave.metrics.distances import (
     Distances,
     Matrices,
@@ -39,9 +38,20 @@ from unweave.metrics.infomec import infomec
 from unweave.metrics.information import mutual_information
 from unweave.metrics.interventions import EncodeOnce
 from unweave.metrics.irs import irs
+from unweave.metrics.metric import AnyMetric, Encoded, FunctionMetric, Metric
 from unweave.metrics.mig import mig
 from unweave.metrics.modularity import explicitness, modularity
-from unweave.metrics.registry import METRICS, Encoded, Metric, choose_metrics, score_all
+from unweave.metrics.registry import (
+    METRICS,
+    MetricLike,
+    choose_metrics,
+    label_of,
+    metric_of,
+    metric_spelling,
+    resolve_metric,
+    score_all,
+    sentence_of,
+)
 from unweave.metrics.sampled_mig import sampled_mig, subspace_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
@@ -49,12 +59,15 @@ from unweave.metrics.score import Score
 __all__ = [
     "METRICS",
     "Agreement",
+    "AnyMetric",
     "Distances",
     "EncodeOnce",
     "Encoded",
+    "FunctionMetric",
     "GridEmbedding",
     "Matrices",
     "Metric",
+    "MetricLike",
     "Score",
     "Sensitivity",
     "agreement",
@@ -77,18 +90,23 @@ __all__ = [
     "infomec",
     "informative_latents",
     "irs",
+    "label_of",
     "log_joint",
     "log_marginals",
+    "metric_of",
+    "metric_spelling",
     "mig",
+    "mixture_total_correlation",
     "modularity",
     "mutual_information",
     "overlap",
     "perceived_distances",
     "plane_factors",
+    "resolve_metric",
     "sampled_mig",
     "sap",
     "score_all",
     "sensitivity",
+    "sentence_of",
     "subspace_mig",
-    "total_correlation",
 ]
