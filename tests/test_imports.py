@@ -25,7 +25,7 @@ ALLOWED = {
     "posteriors": GROUND | {"functional"},
     "priors": GROUND | {"functional"},
     "likelihoods": GROUND | {"functional"},
-    "pairing": GROUND | {"functional"},
+    "pairing": GROUND | {"functional", "posteriors"},
     "vae": GROUND | {"functional", "networks", "posteriors", "priors", "likelihoods", "pairing"},
 }
 ALLOWED["objectives"] = ALLOWED["vae"] | {"vae"}

@@ -9,15 +9,13 @@ from torch import Tensor
 from torch.distributions import Distribution, Independent, Laplace, MultivariateNormal, Normal
 
 from unweave.errors import UnweaveError
+from unweave.functional.aggregate_posterior import Estimator, aggregate, mixture_weights
 from unweave.functional.decomposition import (
-    Estimator,
-    aggregate,
-    dimension_wise_kl,
     half_log_determinant,
-    inclusive_kl,
-    mixture_weights,
-    mutual_information,
-    total_correlation,
+    pointwise_dimension_wise_kl,
+    pointwise_inclusive_kl,
+    pointwise_mutual_information,
+    pointwise_total_correlation,
 )
 
 LATENTS = 3
@@ -116,11 +114,11 @@ def test_blocks_change_neither_values_nor_gradients(monkeypatch: pytest.MonkeyPa
         scale = (torch.rand(9, 4, dtype=torch.float64) + 0.5).requires_grad_()
         z = torch.randn(9, 4, dtype=torch.float64, requires_grad=True)
         at = aggregate(gaussians(mean, scale), z, mixture_weights("mss", 9, 100))
-        value = total_correlation(at).square().sum() + at.joint.sum()
+        value = pointwise_total_correlation(at).square().sum() + at.joint.sum()
         return value, *torch.autograd.grad(value, (mean, scale, z))
 
     whole = computed()
-    monkeypatch.setattr("unweave.functional.decomposition.BLOCK", block)
+    monkeypatch.setattr("unweave.functional.aggregate_posterior.BLOCK", block)
     for ours, expected in zip(computed(), whole, strict=True):
         torch.testing.assert_close(ours, expected)
 
@@ -135,7 +133,7 @@ def estimates(estimator: str, replicates: int, batch: int, scale: float, size: i
         q = gaussians(data.sample((batch,)), torch.tensor(scale, dtype=torch.float64))
         z = q.sample()
         weights = None if estimator == "exact" else mixture_weights(estimator, batch, size)  # type: ignore[arg-type]
-        values.append(total_correlation(aggregate(q, z, weights)).mean())
+        values.append(pointwise_total_correlation(aggregate(q, z, weights)).mean())
     return torch.stack(values)
 
 
@@ -168,7 +166,9 @@ def test_weighted_sampling_keeps_its_constants() -> None:
     torch.testing.assert_close(at.joint, torch.logsumexp(each.sum(2), 1) - constant)
     torch.testing.assert_close(at.marginals, torch.logsumexp(each, 1) - constant)
     plain = aggregate(q, z, mixture_weights("mixture", 6))
-    torch.testing.assert_close(total_correlation(at), total_correlation(plain) + 3 * math.log(1000))
+    torch.testing.assert_close(
+        pointwise_total_correlation(at), pointwise_total_correlation(plain) + 3 * math.log(1000)
+    )
 
 
 @pytest.mark.parametrize("estimator", [*ALL, "exact"])
@@ -178,7 +178,11 @@ def test_the_three_parts_sum_to_the_kl(estimator: str) -> None:
     prior = Independent(Normal(torch.zeros(4, dtype=torch.float64), torch.ones(4, dtype=torch.float64)), 1)
     z = q.sample()
     at = aggregate(q, z, None if estimator == "exact" else mixture_weights(estimator, 16, 500))  # type: ignore[arg-type]
-    parts = mutual_information(q, z, at) + total_correlation(at) + dimension_wise_kl(prior, z, at)
+    parts = (
+        pointwise_mutual_information(q, z, at)
+        + pointwise_total_correlation(at)
+        + pointwise_dimension_wise_kl(prior, z, at)
+    )
     torch.testing.assert_close(parts, q.log_prob(z) - prior.log_prob(z), rtol=0, atol=1e-9)
 
 
@@ -186,7 +190,7 @@ def test_the_exact_mutual_information_of_codes_far_apart_is_log_n() -> None:
     q = gaussians(100.0 * torch.arange(8.0)[:, None].expand(8, 2), torch.tensor(1.0))
     z = q.sample()
     at = aggregate(q, z)
-    torch.testing.assert_close(mutual_information(q, z, at), torch.full((8,), math.log(8)))
+    torch.testing.assert_close(pointwise_mutual_information(q, z, at), torch.full((8,), math.log(8)))
 
 
 def test_the_minibatch_entropy_of_codes_far_apart_is_off_by_log_n() -> None:
@@ -205,7 +209,7 @@ def test_a_prior_that_does_not_factorise_has_no_dimension_wise_kl() -> None:
     q = gaussians(torch.zeros(2, 2), torch.tensor(1.0))
     prior = MultivariateNormal(torch.zeros(2), torch.eye(2))
     with pytest.raises(TypeError, match="factorises"):
-        dimension_wise_kl(prior, torch.zeros(2, 2), aggregate(q, torch.zeros(2, 2)))
+        pointwise_dimension_wise_kl(prior, torch.zeros(2, 2), aggregate(q, torch.zeros(2, 2)))
 
 
 def test_inclusive_kl_of_two_gaussians_is_the_closed_form() -> None:
@@ -214,7 +218,7 @@ def test_inclusive_kl_of_two_gaussians_is_the_closed_form() -> None:
     prior = Independent(Normal(torch.zeros(2), torch.ones(2)), 1)
     mean, scale = 0.7, 1.3
     q = gaussians(torch.full((5, 2), mean), torch.tensor(scale))
-    found = inclusive_kl(prior, q, prior.sample((20_000,)))
+    found = pointwise_inclusive_kl(prior, q, prior.sample((20_000,)))
     expected = 2 * (math.log(scale) + (1 + mean**2) / (2 * scale**2) - 0.5)
     assert abs(found.mean().item() - expected) < 4 * found.std().item() / math.sqrt(20_000)
 
