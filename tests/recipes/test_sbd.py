@@ -191,7 +191,8 @@ class FakeJob:
     ) -> None:
         self.held, self.variants, self.notes = scores, list(scores), []
         self.configs = configs or {}
-        self.recipe = SimpleNamespace(study=lambda scale: None)
+        self.scale, self.changes = "small", dict[str, Any]()
+        self.recipe = SimpleNamespace(study=lambda scale, changes=None: None)
 
     def scores(self, variant: str, name: str) -> Any:
         return np.array(self.held[variant][name])

@@ -7,7 +7,7 @@ from unweave.metrics import decomposition, log_joint, log_marginals
 from unweave.plots.seed_bands import Band, banded_curves
 from unweave.recipes.claims import higher, paired
 from unweave.recipes.fac.curves import band, histories, late_mean
-from unweave.recipes.fac.methods import FACTOR_VAE, stages_of, variants_of
+from unweave.recipes.fac.methods import FACTOR_VAE, Variant, stages_of, variants_of
 from unweave.recipes.fac.models import SEEDS_SEEN, factor_vaes_2d, stages_2d
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.recipes.shortfall import shortfall
@@ -47,6 +47,15 @@ def true_total_correlation(run: Run, images: int, samples: int = 1000) -> float:
     return float(np.mean(joint - marginals.sum(axis=1)))
 
 
+def true_by_stage(job: Job, variant: Variant, images: int) -> dict[int, list[float]]:
+    """The true total correlation of each run of a variant, by the number of steps after which it was stopped."""
+    found = {}
+    for steps, stage in stages_of(job, variant.name).items():
+        job.tell(f"total correlation of {variant.label} after {steps} steps")
+        found[steps] = [true_total_correlation(run, images) for run in job.runs(stage)]
+    return found
+
+
 @recipe(
     "fac-fig7",
     title="Total correlation of FactorVAE on 2D Shapes: true and as the discriminator sees it",
@@ -67,20 +76,14 @@ def figure_7(job: Job) -> Conclusion:
     curves: dict[str, Band] = {}
     true: dict[str, list[float]] = {}
     estimates: dict[str, list[float]] = {}
-    for variant in variants:
-        by_stage = {}
-        for steps, stage in stages_of(job, variant.name).items():
-            job.tell(f"total correlation of {variant.label} after {steps} steps")
-            by_stage[steps] = [true_total_correlation(run, images) for run in job.runs(stage)]
-        curves[variant.label] = band(list(by_stage), list(by_stage.values()))
-        true[variant.label] = by_stage[max(by_stage)]
-        estimates[variant.label] = [late_mean(run, "total_correlation") for run in job.runs(variant.name)]
     rows = [["gamma", "true total correlation", "discriminator's estimate"]]
-    rows += [
-        [f"{v.weight:g}", f"{np.mean(true[v.label]):.3f}", f"{np.mean(estimates[v.label]):.3f}"]
-        for v in variants
-    ]
-    lowest, highest = (pick(variants, key=lambda v: v.weight).label for pick in (min, max))
+    for variant in variants:
+        label, by_stage = variant.label, true_by_stage(job, variant, images)
+        curves[label] = band(list(by_stage), list(by_stage.values()))
+        true[label] = by_stage[max(by_stage)]
+        estimates[label] = [late_mean(run, "total_correlation") for run in job.runs(variant.name)]
+        rows.append([f"{variant.weight:g}", *(f"{np.mean(each[label]):.3f}" for each in (true, estimates))])
+    low, high = (pick(variants, key=lambda v: v.weight).label for pick in (min, max))
     panels = [("true", curves), ("discriminator's estimate", histories(job, FACTOR_VAE, "total_correlation"))]
     return Conclusion(
         rows,
@@ -90,11 +93,7 @@ def figure_7(job: Job) -> Conclusion:
                 np.concatenate(list(true.values())),
                 np.concatenate(list(estimates.values())),
             ),
-            higher(
-                f"true total correlation, {lowest} minus {highest} (nats)",
-                true[lowest],
-                true[highest],
-            ),
+            higher(f"true total correlation, {low} minus {high} (nats)", true[low], true[high]),
         ],
         {"total-correlation": banded_curves([panels], rows=["total correlation (nats)"])},
     )

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from unweave.plots.style import FAINT, PALETTE, style
 from unweave.recipes.claims import Finding, correlated
 from unweave.recipes.recipe import Conclusion, Job, Scale
+from unweave.recipes.sbd.models import broadcast
 from unweave.recipes.sbd.published import Row
 from unweave.recipes.sbd.score_table import COLUMNS, column, score_rows
 from unweave.recipes.shortfall import shortfall
@@ -92,3 +93,16 @@ class Ablation:
         axes.plot(list(means), list(means.values()), "s--", color=FAINT, label="published")
         axes.set(title=COLUMNS[score], xlabel=self.axis)
         axes.set_xticks(list(self.published))
+
+
+def linear_layers_before_broadcast(published: Mapping[int, Row]) -> Ablation:
+    """The ablation of SBD tables 7 and 9, which differ in their data."""
+    return Ablation(
+        published=published,
+        noun="layer",
+        varied="linear layers",
+        axis="linear layers",
+        decoder=lambda scale, linear: broadcast(scale, linear=linear),
+        number=lambda config: len(config.decoder.options["mlp"]),
+        smoke=(0, 3),
+    )

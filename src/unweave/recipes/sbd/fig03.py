@@ -1,8 +1,7 @@
 """SBD figure 3: rate-distortion curves of beta-VAEs on coloured sprites."""
 
-from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,24 @@ SMALL_BETAS = (0.4, 1.0, 5.4)
 
 NAMES = {"Deconv": DECONV, "SpatialBroadcast": BROADCAST}
 """A decoder's name in a config -> the paper's name."""
+
+
+class AtBeta(NamedTuple):
+    """The scores of the runs of a decoder at one beta."""
+
+    beta: float
+    nll: NDArray[np.float64]
+    kl: NDArray[np.float64]
+    mig: NDArray[np.float64]
+
+    @property
+    def cost(self) -> NDArray[np.float64]:
+        """NLL + beta KL, what is trained."""
+        return self.nll + self.beta * self.kl
+
+    def point(self, score: Literal["kl", "mig"]) -> Point:
+        """NLL against another score."""
+        return Point(f"{self.beta:g}", (self.kl if score == "kl" else self.mig).tolist(), self.nll.tolist())
 
 
 def beta_sweep(scale: Scale) -> Mapping[str, Any]:
@@ -50,31 +67,32 @@ def figure_3(job: Job) -> Conclusion:
     job.note(shortfall(job))
     job.admit(PILOT)
     rows = [["decoder", "beta", "NLL", "KL", "NLL + beta KL", "MIG"]]
-    costs, migs = (
-        defaultdict[str, list[NDArray[np.float64]]](list),
-        defaultdict[str, list[NDArray[np.float64]]](list),
-    )
-    rate_distortion, mig_distortion = defaultdict[str, list[Point]](list), defaultdict[str, list[Point]](list)
+    found: dict[str, list[AtBeta]] = {DECONV: [], BROADCAST: []}
     for variant in job.variants:
         config = job.runs(variant)[0].config
         name, beta = NAMES[config.decoder.name], float(config.objective.options["beta"])
-        nll, kl, mig = (job.scores(variant, each) for each in ("nll", "kl", "mig"))
-        costs[name].append(nll + beta * kl)
-        migs[name].append(mig)
-        rate_distortion[name].append(Point(f"{beta:g}", kl.tolist(), nll.tolist()))
-        mig_distortion[name].append(Point(f"{beta:g}", mig.tolist(), nll.tolist()))
-        rows.append([name, f"{beta:g}", *(mean_and_spread(each) for each in (nll, kl, nll + beta * kl, mig))])
-    cost, mig_of = ({name: np.concatenate(each) for name, each in found.items()} for found in (costs, migs))
+        at_beta = AtBeta(beta, *(job.scores(variant, score) for score in ("nll", "kl", "mig")))
+        found[name].append(at_beta)
+        cells = (at_beta.nll, at_beta.kl, at_beta.cost, at_beta.mig)
+        rows.append([name, f"{beta:g}", *(mean_and_spread(values) for values in cells)])
+    cost, mig = (
+        {name: np.concatenate([getattr(each, column) for each in curve]) for name, curve in found.items()}
+        for column in ("cost", "mig")
+    )
+    rate_curves, mig_curves = (
+        {name: [each.point(column) for each in curve] for name, curve in found.items()}
+        for column in ("kl", "mig")
+    )
     return Conclusion(
         rows,
         [
             paired(f"NLL + beta KL, {DECONV} minus {BROADCAST}", cost[DECONV], cost[BROADCAST]),
-            paired(f"MIG at equal beta, {BROADCAST} minus {DECONV}", mig_of[BROADCAST], mig_of[DECONV]),
+            paired(f"MIG at equal beta, {BROADCAST} minus {DECONV}", mig[BROADCAST], mig[DECONV]),
         ],
         {
             "rate-distortion": trade_off(
-                rate_distortion, x="KL (rate), nats", y="NLL (distortion), nats", swept="beta"
+                rate_curves, x="KL (rate), nats", y="NLL (distortion), nats", swept="beta"
             ),
-            "mig": trade_off(mig_distortion, x="MIG", y="NLL (distortion), nats", swept="beta"),
+            "mig": trade_off(mig_curves, x="MIG", y="NLL (distortion), nats", swept="beta"),
         },
     )

@@ -1,19 +1,11 @@
 """SBD table 7: linear layers before the broadcast, coloured sprites."""
 
 from unweave.recipes.recipe import Conclusion, Job, recipe
-from unweave.recipes.sbd.ablations import Ablation
-from unweave.recipes.sbd.models import broadcast, sprites
+from unweave.recipes.sbd.ablations import linear_layers_before_broadcast
+from unweave.recipes.sbd.models import sprites
 from unweave.recipes.sbd.published import TABLE_7
 
-ABLATION = Ablation(
-    published=TABLE_7,
-    noun="layer",
-    varied="linear layers",
-    axis="linear layers",
-    decoder=lambda scale, linear: broadcast(scale, linear=linear),
-    number=lambda config: len(config.decoder.options["mlp"]),
-    smoke=(0, 3),
-)
+ABLATION = linear_layers_before_broadcast(TABLE_7)
 
 
 @recipe(

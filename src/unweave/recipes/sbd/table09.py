@@ -3,19 +3,11 @@
 from typing import Any
 
 from unweave.recipes.recipe import Conclusion, Job, Scale, at, recipe
-from unweave.recipes.sbd.ablations import Ablation
-from unweave.recipes.sbd.models import STEPS, broadcast, seeds, vae
+from unweave.recipes.sbd.ablations import linear_layers_before_broadcast
+from unweave.recipes.sbd.models import STEPS, seeds, vae
 from unweave.recipes.sbd.published import TABLE_9
 
-ABLATION = Ablation(
-    published=TABLE_9,
-    noun="layer",
-    varied="linear layers",
-    axis="linear layers",
-    decoder=lambda scale, linear: broadcast(scale, linear=linear),
-    number=lambda config: len(config.decoder.options["mlp"]),
-    smoke=(0, 3),
-)
+ABLATION = linear_layers_before_broadcast(TABLE_9)
 
 
 def rooms(scale: Scale) -> dict[str, Any]:
