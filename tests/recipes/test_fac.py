@@ -14,7 +14,7 @@ from unweave.errors import UnweaveError
 from unweave.metrics.beta_vae import mean_differences
 from unweave.metrics.interventions import plan_pairs
 from unweave.recipes.catalogue import RECIPES
-from unweave.recipes.fac import digit_codes, fig03, fig07, fig18, gans, models
+from unweave.recipes.fac import digit_codes, figure_3, figure_7, figure_18, gans, models
 from unweave.recipes.fac.digit_noise import noise_changes
 from unweave.recipes.fac.methods import (
     AAE,
@@ -210,7 +210,7 @@ def test_true_total_correlation_of_a_gaussian() -> None:
     means = rng.multivariate_normal([0, 0], spread, 6000)
     run = _run(np.hstack([means, np.full((6000, 2), sd)]))
     for images in (6000, 4000):  # all of them, or some
-        found = fig07.true_total_correlation(run, images, samples=2000)
+        found = figure_7.true_total_correlation(run, images, samples=2000)
         # q(z) is N(0, spread + sd^2), whose correlation is 0.6
         assert found == pytest.approx(-0.5 * np.log(1 - 0.6**2), abs=0.04)
 
@@ -218,7 +218,7 @@ def test_true_total_correlation_of_a_gaussian() -> None:
 def test_a_code_is_part_of_its_own_mixture() -> None:
     # Posteriors far apart: log q(z) = log q(z|x) - log N, however few of the others are looked at.
     means = np.arange(200.0)[:, None] * [100, 100]
-    found = fig07.true_total_correlation(_run(np.hstack([means, np.ones((200, 2))])), 50, samples=100)
+    found = figure_7.true_total_correlation(_run(np.hstack([means, np.ones((200, 2))])), 50, samples=100)
     assert found == pytest.approx(np.log(200), abs=1e-6)
 
 
@@ -227,9 +227,9 @@ def test_batch_densities_are_those_of_the_batch(monkeypatch: pytest.MonkeyPatch)
     mu, sd = rng.normal(size=(50, 2)), rng.uniform(0.2, 0.6, (50, 2))
     zeros = np.zeros((50, 2))
     encoded = Codes(means=mu, scales=sd, kl=zeros, factors=None, nll=np.zeros(0), step=1)
-    monkeypatch.setattr(fig18, "codes_of", lambda run: encoded)
+    monkeypatch.setattr(figure_18, "codes_of", lambda run: encoded)
     table = np.hstack([rng.normal(size=(30, 2)), np.full((30, 2), 0.3)])
-    joint, product = fig18.batch_densities(_run(table), 40)
+    joint, product = figure_18.batch_densities(_run(table), 40)
 
     draws = np.random.default_rng(3)
     shown = _Data(table).sample(40, draws).images
@@ -240,7 +240,7 @@ def test_batch_densities_are_those_of_the_batch(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_one_factor_of_four_missing() -> None:
-    scores = np.array([fig03.one_factor_missing(seed) for seed in range(4)])
+    scores = np.array([figure_3.one_factor_missing(seed) for seed in range(4)])
     assert (scores[:, 0] == 1).all()
     # Right for the three factors that are there, never for the fourth.
     assert scores[:, 1].mean() == pytest.approx(0.75, abs=0.02)
@@ -251,9 +251,9 @@ def test_orientation_that_is_not_there_is_not_known() -> None:
     k = rng.integers(0, 40, 4000)
     angle = 4 * np.pi * k / 39
     clean = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    assert fig03.orientation_known(rng.normal(size=(4000, 2)), k) < 0.05
+    assert figure_3.orientation_known(rng.normal(size=(4000, 2)), k) < 0.05
     # Noise of the signal's own variance, 1/2 a coordinate: about half is told, less what noise costs.
-    assert 0.3 < fig03.orientation_known(clean + np.sqrt(0.5) * rng.normal(size=(4000, 2)), k) < 0.6
+    assert 0.3 < figure_3.orientation_known(clean + np.sqrt(0.5) * rng.normal(size=(4000, 2)), k) < 0.6
 
 
 def test_noise_that_is_not_there_changes_no_class() -> None:

@@ -10,7 +10,17 @@ from scipy import stats
 
 from unweave.recipes.catalogue import RECIPES
 from unweave.recipes.recipe import Job
-from unweave.recipes.sbd import fig03, fig10, published, table05, table06, table07, table08, table09, table10
+from unweave.recipes.sbd import (
+    figure_3,
+    figure_10,
+    published,
+    table_5,
+    table_6,
+    table_7,
+    table_8,
+    table_9,
+    table_10,
+)
 from unweave.recipes.sbd.geometry import broadcast_higher, held_out_error
 from unweave.recipes.sbd.score_table import mean_and_spread
 from unweave.recipes.shortfall import compared_with_paper, shortfall
@@ -97,11 +107,11 @@ def test_rooms_have_three_layers_more_and_chairs_one_channel() -> None:
 
 
 def test_betas_run_from_0_4_to_5_4_evenly_in_their_logarithm() -> None:
-    assert (fig03.BETAS[0], fig03.BETAS[-1]) == (0.4, 5.4) and 1.0 in fig03.BETAS
-    steps = np.diff(np.log(fig03.BETAS))
+    assert (figure_3.BETAS[0], figure_3.BETAS[-1]) == (0.4, 5.4) and 1.0 in figure_3.BETAS
+    steps = np.diff(np.log(figure_3.BETAS))
     assert steps.max() / steps.min() < 1.6
-    assert set(fig03.SMALL_BETAS) <= set(fig03.BETAS)
-    assert len(configs("sbd-fig3")) == 2 * len(fig03.BETAS)
+    assert set(figure_3.SMALL_BETAS) <= set(figure_3.BETAS)
+    assert len(configs("sbd-fig3")) == 2 * len(figure_3.BETAS)
 
 
 @pytest.mark.parametrize(
@@ -163,9 +173,9 @@ def test_smoke_shares_its_runs() -> None:
 TABLES = [getattr(published, f"TABLE_{number}") for number in range(5, 11)]
 
 
-@pytest.mark.parametrize("module", [table05, table06, table07, table08, table09, table10])
+@pytest.mark.parametrize("module", [table_5, table_6, table_7, table_8, table_9, table_10])
 def test_the_number_of_a_row_is_read_from_its_runs(module: Any) -> None:
-    name = f"sbd-table{int(module.__name__[-2:])}"
+    name = f"sbd-table{module.__name__.rpartition('_')[2]}"
     runs = {f"model {k}": each[0] for k, each in enumerate(configs(name).values())}
     job: Any = FakeJob({variant: {"mig": [0.0]} for variant in runs}, runs)
     assert list(module.ABLATION.numbers(job).values()) == list(module.ABLATION.published)
@@ -229,7 +239,7 @@ def test_rate_distortion_is_compared_along_lines_of_slope_beta() -> None:
         },
         settings,
     )
-    outcome = fig03.figure_3(job)
+    outcome = figure_3.figure_3(job)
     cost = np.array([100 + 4, 101 + 4.8, 120 + 27, 121 + 21.6]) - [90 + 4.4, 92 + 5.2, 110 + 32.4, 112 + 24.3]
     expected = stats.ttest_1samp(cost, 0.0)
     assert outcome.findings[0].value == pytest.approx(cost.mean())
@@ -261,7 +271,7 @@ def test_trends_rank_every_replica_against_the_depth_of_its_run() -> None:
     }
     job: Any = FakeJob({"A": {"elbo": [-7.0, -9.0]}, "B": {"elbo": [-5.0, -6.0]}}, depths)
     rho = stats.spearmanr([4, 4, 2, 2], [7.0, 9.0, 5.0, 6.0]).statistic
-    found = table05.ABLATION.trend(job, "elbo", +1)
+    found = table_5.ABLATION.trend(job, "elbo", +1)
     assert (found.what, found.value) == ("−ELBO with depth", pytest.approx(rho))
 
 
@@ -295,7 +305,7 @@ def test_share_is_one_minus_error_over_variance() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.random((5, 3)), rng.random((5, 3))
     wanted = 1 - np.mean((x - y) ** 2) / np.mean(np.var(x, axis=0))
-    assert fig10.explained_share(x, y) == pytest.approx(wanted)
+    assert figure_10.explained_share(x, y) == pytest.approx(wanted)
 
 
 def test_numbers_of_tables_carry_their_deviation() -> None:
