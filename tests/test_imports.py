@@ -92,7 +92,7 @@ def test_every_public_object_has_a_docstring() -> None:
 def test_every_public_object_has_an_example_that_runs() -> None:
     """Interfaces (protocols, abstract classes) and commands have nothing of their own to run.
 
-    A module in the folder of a paper is the inside of a command, ``unweave reproduce``, which is its example.
+    The recipes of a paper are the inside of a command, ``unweave reproduce``, which is their example.
     """
     missing = []
     for path in modules():
