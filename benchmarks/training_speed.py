@@ -34,7 +34,7 @@ from unweave import VAE, data
 from unweave.data import Dataset
 from unweave.data.dataset import Batch
 from unweave.objectives import BetaVAE
-from unweave.training import loop
+from unweave.training import train, trainer
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def ours(net: str, seed: int) -> None:
         vae = VAE.assemble(dataset.image_shape, LATENTS, encoder=encoder, decoder="SpatialBroadcast")
     pace = Pace()
     clock_data(dataset, pace)
-    loop.train(
+    train(
         vae,
         BetaVAE(),
         dataset,
@@ -96,7 +96,7 @@ def ours(net: str, seed: int) -> None:
 
 def clock_data(dataset: Dataset, pace: "Pace") -> None:
     """Count the time that the loop spends on drawing a batch and making a tensor of it."""
-    sample, as_tensor = dataset.sample, loop.as_tensor
+    sample, as_tensor = dataset.sample, trainer.as_tensor
 
     def timed_sample(n: int, rng: Any) -> Batch:
         start = time.perf_counter()
@@ -111,7 +111,7 @@ def clock_data(dataset: Dataset, pace: "Pace") -> None:
         return tensor
 
     dataset.sample = timed_sample  # type: ignore[method-assign]
-    loop.as_tensor = timed_tensor
+    trainer.as_tensor = timed_tensor
 
 
 # --- The peer

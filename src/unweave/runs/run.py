@@ -26,8 +26,9 @@ from unweave.objectives import Objective
 from unweave.runs.config import Config
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE, Share
-from unweave.training.loop import Display, Outcome, Record, train
+from unweave.training.loop import train
 from unweave.training.randomness import seed_torch
+from unweave.training.trainer import Display, Outcome, Record
 from unweave.vae import VAE
 
 logger = logging.getLogger("unweave")

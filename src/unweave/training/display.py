@@ -6,7 +6,7 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from unweave.training.loop import Record
+from unweave.training.trainer import Record
 
 
 class TerminalDisplay:
