@@ -20,7 +20,7 @@ from unweave.objectives import OBJECTIVES
 from unweave.pairing import PAIRINGS
 from unweave.priors import PRIORS
 from unweave.runs import Config
-from unweave.slots import accepted, build, choose, options_of
+from unweave.slots import accepted, options_of
 from unweave.training import train
 from unweave.vae import VAE
 
@@ -104,9 +104,9 @@ def outcome(cell: Cell, dataset: Arrays) -> str:
         def show(self, step: int, record: object) -> None:
             steps.append(step)
 
-    def part(slot: str, *context: Any) -> Any:
+    def part(slot: str, **context: Any) -> Any:
         name, options = chosen[slot]
-        return build(slot, TABLES[slot], choose(slot, TABLES[slot], {"name": name, **options}), *context)
+        return TABLES[slot].make({"name": name, **options}, **context)
 
     torch.manual_seed(0)
     try:
@@ -120,7 +120,7 @@ def outcome(cell: Cell, dataset: Arrays) -> str:
             },
             pairing=None if chosen["pairing"][0] == "none" else part("pairing"),
         )
-        objective = part("objective", *accepted(OBJECTIVES[chosen["objective"][0]], latents=LATENTS).values())
+        objective = part("objective", latents=LATENTS)
         result = train(vae, objective, dataset, steps=3, batch_size=4, learning_rate=1e-3, display=Counter())
     except UnweaveError as error:
         assert not steps, f"{cell} was refused after step {steps[-1]}: {error}"

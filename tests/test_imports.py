@@ -10,11 +10,12 @@ from unweave.recipes.catalogue import PAPERS
 SOURCE = Path(__file__).parent.parent / "src" / "unweave"
 
 # room -> the rooms it may import from
-GROUND = {"errors", "slots", "atomic"}
+GROUND = {"errors", "references", "slots", "atomic"}
 ALLOWED = {
     "errors": set(),
     "atomic": {"errors"},
-    "slots": {"errors"},
+    "references": {"errors"},
+    "slots": {"errors", "references"},
     "functional": GROUND,
     "networks": GROUND,
     "metrics": GROUND,

@@ -6,7 +6,6 @@ import inspect
 import logging
 import shlex
 import sys
-import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -706,11 +705,10 @@ def prior_show(name: str, words: tuple[str, ...], folder: Path) -> None:
     """Draw a prior and print its moments: `unweave prior show ISA prior.subspaces=[2,2] latents=4`."""
     from unweave.priors import PRIORS
     from unweave.runs.config import Config
-    from unweave.slots import build
     from unweave.theory.studies import prior_pictures
 
     config = Config.read(words=["data=circles", "latents=2", *words, f"prior={name}"])
-    made = prior_pictures(build("prior", PRIORS, config.prior, config.latents), config.latents)
+    made = prior_pictures(PRIORS.build(config.prior, latents=config.latents), config.latents)
     show_study(made, folder, f"{config.prior.name}-")
 
 
@@ -741,7 +739,7 @@ def options() -> None:
     import dataclasses
 
     from unweave.runs.config import SLOTS, Config
-    from unweave.slots import describe, options_of
+    from unweave.slots import describe, options_of, type_hints
 
     rows = [["key", "default", "what it is"]]
     for field in dataclasses.fields(Config):
@@ -750,8 +748,8 @@ def options() -> None:
             continue
         default = getattr(field.default, "name", "")
         rows.append([field.name, default, f"one of {', '.join(SLOTS[field.name])}"])
-        for name, part in SLOTS[field.name].items():
-            hints = typing.get_type_hints(part.__init__)  # type: ignore[misc]
+        for name, part in SLOTS[field.name].loadable():
+            hints = type_hints(part)
             for option, parameter in options_of(part).items():
                 told = f"{describe(hints.get(option))} ({name})"
                 rows.append([f"  {field.name}.{option}", shown(parameter.default), told])

@@ -16,6 +16,7 @@ from torch.distributions import Distribution, constraints
 
 from unweave.errors import UnweaveError
 from unweave.functional.blur import band, blur_by, blur_profile, kernel_area
+from unweave.slots import Slot
 
 Shape = torch.Size | list[int] | tuple[int, ...]
 Blur = Literal["none", "box", "gaussian"]
@@ -408,4 +409,9 @@ class OverlapImages(Distribution):
         return self.images.sample(sample_shape)
 
 
-LIKELIHOODS: dict[str, type] = {"Bernoulli": Bernoulli, "Gaussian": Gaussian, "MSE": MSE}
+LIKELIHOODS: Slot[nn.Module] = Slot(
+    "likelihood",
+    "unweave.likelihoods",
+    nn.Module,
+    {"Bernoulli": Bernoulli, "Gaussian": Gaussian, "MSE": MSE},
+)

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, Independent, Normal, kl_divergence
 
 from unweave.errors import UnweaveError
-from unweave.slots import Form
+from unweave.slots import Form, Slot
 
 Divergence = Literal["symmetric", "one_sided"]
 
@@ -162,4 +162,9 @@ class Unpaired:
     """
 
 
-PAIRINGS: dict[str, type] = {"none": Unpaired, "AdaGVAE": AdaGVAE, "AdaMLVAE": AdaMLVAE}
+PAIRINGS: Slot[Pairing | Unpaired] = Slot(
+    "pairing",
+    "unweave.pairings",
+    Pairing,
+    {"none": Unpaired, "AdaGVAE": AdaGVAE, "AdaMLVAE": AdaMLVAE},
+)

@@ -4,6 +4,7 @@ from torch import Tensor, nn
 from torch.distributions import Independent, Normal
 
 from unweave.functional.divergence import PathwiseNormal
+from unweave.slots import Slot
 
 
 class DiagonalNormal(nn.Module):
@@ -36,4 +37,6 @@ class DiagonalNormal(nn.Module):
         return Independent(each, 1, validate_args=False)
 
 
-POSTERIORS: dict[str, type] = {"DiagonalNormal": DiagonalNormal}
+POSTERIORS: Slot[nn.Module] = Slot(
+    "posterior", "unweave.posteriors", nn.Module, {"DiagonalNormal": DiagonalNormal}
+)

@@ -1,21 +1,38 @@
-"""Parts chosen by name: a class, and the options that its own signature declares.
+"""Slots and the parts that fit them: by name, by reference, as a class or as an instance, all resolved here.
 
 The constructor of a part *is* its schema. A few parameters are context that the program supplies (image shape, latent
 size); all others are options that a user may set, with their types and defaults. So a config value, a command-line
 word and a Python argument are one and the same thing, written once.
+
+A part is one of: a name that unweave or an installed package registers, a reference (``package.module:Name`` or
+``path/to/file.py:Name``), a class, or an instance.
 """
 
 import dataclasses
 import inspect
+import logging
 import math
 import types
 import typing
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from unweave.errors import UnweaveError, plain, unknown
+from unweave.references import (
+    Provenance,
+    absolute,
+    entry_points_of,
+    import_object,
+    is_reference,
+    load_entry_point,
+    provenance_of,
+    reference_to,
+    split_reference,
+)
 
-Table = Mapping[str, type]
+logger = logging.getLogger("unweave")
+
+Part = TypeVar("Part", covariant=True)
 
 CONTEXT = {
     *("image_shape", "output_shape", "features", "latents"),
@@ -40,33 +57,245 @@ class Form(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """A part by name with the value of every one of its options.
+    """A part by name with the value of every one of its options, and where its code is from if it is not unweave's.
 
     Example:
         >>> from unweave.objectives import OBJECTIVES
-        >>> choose("objective", OBJECTIVES, {"name": "beta-vae", "beta": 4})
+        >>> OBJECTIVES.choose({"name": "beta-vae", "beta": 4})
         Choice(name='BetaVAE', options={'beta': 4.0})
     """
 
     name: str
     options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    code: Provenance | None = dataclasses.field(default=None, repr=False)
+
+    @property
+    def label(self) -> str:
+        """The name of the part itself, without the module or file of a reference.
+
+        Example:
+            >>> Choice("my_parts:TinyDecoder").label
+            'TinyDecoder'
+        """
+        return split_reference(self.name)[1] if is_reference(self.name) else self.name
 
     def to_config(self) -> dict[str, Any]:
-        """The mapping that a config file holds: the name and all options."""
-        return {"name": self.name, **{k: _as_plain(v) for k, v in self.options.items()}}
+        """The mapping that a config file holds: the name, the origin of outside code, and all options."""
+        code = {} if self.code is None else {"code": self.code.to_config()}
+        return {"name": self.name, **code, **{k: _as_plain(v) for k, v in self.options.items()}}
 
 
-def lookup(kind: str, table: Table, name: str) -> type:
-    """The class that ``name`` stands for; case, hyphens and underscores do not count.
+PartLike = str | type | Mapping[str, Any] | Choice
+"""How a part may be given, besides as an instance."""
+
+_RESERVED = ("name", "code")
+"""Keys of a part's mapping that are not options."""
+
+
+class Slot(Mapping[str, type[Part]], Generic[Part]):
+    """A place that one of several parts fills; a mapping of the names of its parts to their classes.
+
+    The names are those of unweave and, behind them, those that installed packages register under the entry-point group
+    ``group``, which are imported when they are asked for.
+
+    Args:
+        name: of the slot, as config files spell it.
+        group: of the entry points.
+        base: the class that a part from outside must inherit from.
+        parts: what unweave itself offers.
 
     Example:
-        >>> lookup("decoder", {"SpatialBroadcast": int}, "spatial-broadcast")
-        <class 'int'>
+        >>> class Scale:
+        ...     def __init__(self, latents: int, *, by: float = 2.0) -> None:
+        ...         self.value = latents * by
+        >>> scales = Slot("scale", "unweave.scales", Scale, {"Scale": Scale})
+        >>> scales.make({"name": "scale", "by": 3}, latents=10).value
+        30.0
     """
-    by_plain = {plain(known): known for known in table}
-    if plain(name) not in by_plain:
-        raise unknown(kind, name, table)
-    return table[by_plain[plain(name)]]
+
+    def __init__(self, name: str, group: str, base: type, parts: Mapping[str, type[Part]]) -> None:
+        self.name = name
+        self.group = group
+        self.base = base
+        self.parts = dict(parts)
+
+    def __getitem__(self, name: str) -> type[Part]:
+        if name in self.parts:
+            return self.parts[name]
+        return self._checked(name, load_entry_point(entry_points_of(self.group)[name]))
+
+    def __iter__(self) -> Iterator[str]:
+        yield from self.parts
+        yield from (name for name in entry_points_of(self.group) if name not in self.parts)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __repr__(self) -> str:
+        return f"Slot({self.name!r}: {', '.join(self)})"
+
+    def loadable(self) -> Iterator[tuple[str, type[Part]]]:
+        """Names and classes, without those whose package is broken; a warning names these.
+
+        Example:
+            >>> from unweave.objectives import OBJECTIVES
+            >>> next(OBJECTIVES.loadable())[0]
+            'BetaVAE'
+        """
+        for name in self:
+            try:
+                yield name, self[name]
+            except UnweaveError as error:
+                logger.warning("%s", error)
+
+    def find(self, name: str, code: Provenance | None = None) -> tuple[str, type[Part]]:
+        """The full name and the class that a name or a reference stands for.
+
+        Case, hyphens and underscores of names do not count.
+
+        Example:
+            >>> from unweave.networks import DECODERS
+            >>> DECODERS.find("spatial-broadcast")[0]
+            'SpatialBroadcast'
+        """
+        by_plain = {plain(known): known for known in self}
+        if plain(name) in by_plain:
+            return by_plain[plain(name)], self[by_plain[plain(name)]]
+        if not is_reference(name):
+            raise unknown(self.name, name, self)
+        found = import_object(name, file=code.file if code is not None else "")
+        return absolute(name), self._checked(name, found)
+
+    def choose(self, value: object) -> Choice:
+        """Check a part and its options, and fill in the defaults.
+
+        A part from outside whose mapping records the origin of its code is taken as recorded: it was checked when the
+        record was written, and is not imported before it is built.
+
+        Args:
+            value: a name, a reference, a class, an instance, a mapping with any of these as ``name`` and options, or a
+                :class:`Choice`.
+
+        Example:
+            >>> from unweave.networks import DECODERS
+            >>> DECODERS.choose("spatial_broadcast").name
+            'SpatialBroadcast'
+        """
+        if isinstance(value, Choice):
+            value = value.to_config()
+        if not isinstance(value, Mapping):
+            value = {"name": value}
+        given, options = value.get("name"), {k: v for k, v in value.items() if k not in _RESERVED}
+        recorded = value.get("code")
+        if isinstance(given, str) and isinstance(recorded, Mapping) and given not in self.parts:
+            return Choice(
+                given, {k: _as_tuple(v) for k, v in options.items()}, Provenance.of_config(recorded)
+            )
+        if isinstance(given, str):
+            name, part = self.find(given)
+        elif isinstance(given, type):
+            name, part = self._name_of(given), self._checked(given.__name__, given)
+        elif isinstance(given, self.base) and not isinstance(given, Mapping):
+            name, part = self._name_of(type(given)), self._checked(type(given).__name__, type(given))
+            options = {**self._options_of_instance(given), **options}
+        else:
+            raise UnweaveError(
+                f"{self.name} must be a name or a mapping with a 'name', got {_shown(value, given)} "
+                f"(there are: {', '.join(sorted(self))})"
+            )
+        outside = name not in self.parts
+        return Choice(name, self._complete(name, part, options), provenance_of(part) if outside else None)
+
+    def build(self, choice: Choice, **context: Any) -> Part:
+        """Make the chosen part: its class called with its options and those of the context's values that it takes.
+
+        Example:
+            >>> from unweave.priors import PRIORS
+            >>> PRIORS.build(Choice("StandardNormal"), latents=3)().event_shape
+            torch.Size([3])
+        """
+        if choice.code is None:
+            part = self.find(choice.name)[1]
+            return part(**accepted(part, **context), **choice.options)
+        try:
+            name, part = self.find(choice.name, choice.code)
+        except UnweaveError as error:
+            raise UnweaveError(
+                f"the {self.name} {choice.label} comes from {choice.code} and is missing ({error}): put it back to "
+                f"train, score or open the model; histories, scores and pages that exist can be read without it"
+            ) from error
+        options = self._complete(name, part, dict(choice.options))
+        try:
+            return part(**accepted(part, **context), **options)
+        except UnweaveError:
+            raise
+        except Exception as error:  # whatever the code of a stranger raises
+            raise UnweaveError(
+                f"{self.name} {choice.label} of {choice.code} cannot be built: {type(error).__name__}: {error}"
+            ) from error
+
+    def make(self, value: object, **context: Any) -> Part:
+        """A part from any of its forms: an instance as it is, everything else chosen and built.
+
+        Example:
+            >>> from unweave.priors import PRIORS, StandardNormal
+            >>> PRIORS.make(StandardNormal, latents=3)().event_shape
+            torch.Size([3])
+        """
+        if isinstance(value, self.base) and not isinstance(value, str | type | Mapping | Choice):
+            return typing.cast(Part, value)
+        return self.build(self.choose(value), **context)
+
+    def _name_of(self, part: type) -> str:
+        """The name of a known class, otherwise the reference to it."""
+        for known, known_part in self.parts.items():
+            if known_part is part:
+                return known
+        return reference_to(part)
+
+    def _checked(self, name: str, part: object) -> type[Part]:
+        """The part, if it is a class that fits this slot."""
+        if isinstance(part, type) and issubclass(part, self.base) and not inspect.isabstract(part):
+            for key in options_of(part):
+                if key in _RESERVED:
+                    raise UnweaveError(f"{self.name} {name} has an option {key!r}, a word that is reserved")
+            return typing.cast(type[Part], part)
+        wanted = f"{self.base.__module__}.{self.base.__qualname__}".removeprefix("builtins.")
+        if isinstance(part, type) and inspect.isabstract(part):
+            missing = ", ".join(sorted(getattr(part, "__abstractmethods__", ())))
+            raise UnweaveError(f"{self.name} {name} is not complete: it does not define {missing}")
+        came = "a class of another kind" if isinstance(part, type) else f"a {type(part).__name__}"
+        raise UnweaveError(f"{self.name} {name} must be a class that inherits from {wanted}, got {came}")
+
+    def _complete(self, name: str, part: type, given: Mapping[str, Any]) -> dict[str, Any]:
+        """The value of every option, converted to its annotated type."""
+        declared = options_of(part)
+        label = split_reference(name)[1] if is_reference(name) else name
+        for key in given:
+            if key not in declared:
+                raise unknown(f"option of {self.name} {label}", str(key), declared)
+        hints = type_hints(part)
+        options = {}
+        for key, parameter in declared.items():
+            if key in given:
+                options[key] = convert(f"{self.name}.{key}", given[key], hints.get(key, Any))
+            elif parameter.default is inspect.Parameter.empty:
+                raise UnweaveError(f"{self.name} {label} needs the option {self.name}.{key}")
+            else:
+                options[key] = parameter.default
+        return options
+
+    def _options_of_instance(self, part: object) -> dict[str, Any]:
+        """The options that an instance was made with, read from its attributes of the same names."""
+        options = {}
+        for key in options_of(type(part)):
+            if not hasattr(part, key):
+                raise UnweaveError(
+                    f"{self.name} {type(part).__name__} cannot be recorded as an instance: it does not keep its "
+                    f"option {key!r} as an attribute; give the class and its options instead"
+                )
+            options[key] = getattr(part, key)
+        return options
 
 
 def options_of(part: type) -> dict[str, inspect.Parameter]:
@@ -78,58 +307,27 @@ def options_of(part: type) -> dict[str, inspect.Parameter]:
         >>> list(options_of(Part))
         ['depth']
     """
-    return {name: p for name, p in inspect.signature(part).parameters.items() if name not in CONTEXT}
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    try:
+        parameters = inspect.signature(part).parameters
+    except ValueError:  # a class without a constructor of its own
+        return {}
+    return {name: p for name, p in parameters.items() if name not in CONTEXT and p.kind in named}
 
 
-def choose(kind: str, table: Table, value: "str | Mapping[str, Any] | Choice") -> Choice:
-    """Check a name and its options against the table; fill in the defaults.
-
-    Args:
-        kind: what is chosen (``"objective"``), for the error messages.
-        table: name -> class.
-        value: a name, a mapping with ``name`` and options, or a :class:`Choice`.
-
-    Example:
-        >>> choose("x", {"A": type("A", (), {"__init__": lambda self: None})}, "a")
-        Choice(name='A', options={})
-    """
-    if isinstance(value, Choice):
-        value = value.to_config()
-    if isinstance(value, str):
-        value = {"name": value}
-    if not isinstance(value, Mapping) or not isinstance(value.get("name"), str):
-        raise UnweaveError(
-            f"{kind} must be a name or a mapping with a 'name', got {value!r} (there are: {', '.join(sorted(table))})"
-        )
-    part = lookup(kind, table, value["name"])
-    name = next(known for known, known_part in table.items() if known_part is part)
-    declared = options_of(part)
-    for key in value:
-        if key != "name" and key not in declared:
-            raise unknown(f"option of {kind} {name}", str(key), declared)
-    hints = typing.get_type_hints(part.__init__)  # type: ignore[misc]
-    options = {}
-    for key, parameter in declared.items():
-        if key in value:
-            options[key] = convert(f"{kind}.{key}", value[key], hints.get(key, Any))
-        elif parameter.default is inspect.Parameter.empty:
-            raise UnweaveError(f"{kind} {name} needs the option {kind}.{key}")
-        else:
-            options[key] = parameter.default
-    return Choice(name, options)
-
-
-def build(kind: str, table: Table, choice: Choice, *context: Any) -> Any:
-    """Make the chosen part: the class called with its context and its options.
+def type_hints(part: type) -> dict[str, Any]:
+    """The annotated types of a part's options; of those that cannot be resolved, none.
 
     Example:
-        >>> class Scale:
-        ...     def __init__(self, latents: int, *, by: float = 2.0) -> None:
-        ...         self.value = latents * by
-        >>> build("part", {"Scale": Scale}, Choice("Scale", {"by": 3.0}), 10).value
-        30.0
+        >>> class Part:
+        ...     def __init__(self, latents: int, *, depth: int = 3) -> None: ...
+        >>> type_hints(Part)["depth"]
+        <class 'int'>
     """
-    return lookup(kind, table, choice.name)(*context, **choice.options)
+    try:
+        return typing.get_type_hints(getattr(part, "__init__"))  # noqa: B009  mypy distrusts the attribute
+    except Exception:  # an annotation of a stranger may name what is not there
+        return {}
 
 
 def accepted(part: type, **context: Any) -> dict[str, Any]:
@@ -225,3 +423,11 @@ def _plural(phrase: str) -> str:
 
 def _as_plain(value: Any) -> Any:
     return [_as_plain(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+def _as_tuple(value: Any) -> Any:
+    return tuple(_as_tuple(v) for v in value) if isinstance(value, list | tuple) else value
+
+
+def _shown(value: Mapping[str, Any], given: object) -> str:
+    return repr(given) if set(value) == {"name"} else repr(dict(value))

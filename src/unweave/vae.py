@@ -1,6 +1,6 @@
 """The variational auto-encoder: the one place where its five parts meet."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -13,12 +13,10 @@ from unweave.errors import UnweaveError
 from unweave.functional.divergence import kl_parts
 from unweave.likelihoods import LIKELIHOODS
 from unweave.networks import DECODERS, ENCODERS
-from unweave.pairing import Pairing
+from unweave.pairing import PAIRINGS, Pairing
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
-from unweave.slots import Choice, build, choose
-
-Part = str | Mapping[str, Any] | Choice
+from unweave.slots import PartLike
 
 
 class VAEOutput(NamedTuple):
@@ -126,19 +124,20 @@ class VAE(nn.Module):
         image_shape: tuple[int, int, int],
         latents: int = 10,
         *,
-        encoder: Part = "Conv",
-        decoder: Part = "Deconv",
-        posterior: Part = "DiagonalNormal",
-        prior: Part = "StandardNormal",
-        likelihood: Part = "Bernoulli",
-        pairing: Pairing | None = None,
+        encoder: PartLike | nn.Module = "Conv",
+        decoder: PartLike | nn.Module = "Deconv",
+        posterior: PartLike | nn.Module = "DiagonalNormal",
+        prior: PartLike | nn.Module = "StandardNormal",
+        likelihood: PartLike | nn.Module = "Bernoulli",
+        pairing: PartLike | Pairing | None = None,
     ) -> "VAE":
-        """A VAE from the names of its parts, each with its options if any.
+        """A VAE from its parts, each a name, a reference, a class, a mapping with options, or an instance.
 
         Args:
             image_shape: (channels, height, width).
             latents: size of the code.
-            encoder: a name, or a mapping ``{"name": ..., option: value}``; likewise the others.
+            encoder: a name, a reference such as ``my_parts:TinyEncoder``, a class, a mapping
+                ``{"name": ..., option: value}`` or an instance; likewise the others.
             decoder: see ``unweave.networks``.
             posterior: see ``unweave.posteriors``.
             prior: see ``unweave.priors``.
@@ -153,18 +152,16 @@ class VAE(nn.Module):
         if latents < 1:
             raise UnweaveError(f"latents must be at least 1, got {latents}")
 
-        def make(kind: str, table: Mapping[str, type], part: Part, *context: Any) -> Any:
-            return build(kind, table, choose(kind, table, part), *context)
-
-        family = make("posterior", POSTERIORS, posterior, latents)
-        images = make("likelihood", LIKELIHOODS, likelihood, image_shape)
+        family = POSTERIORS.make(posterior, latents=latents)
+        images = LIKELIHOODS.make(likelihood, image_shape=image_shape)
+        pairs = None if pairing is None else PAIRINGS.make(pairing)
         return cls(
-            encoder=make("encoder", ENCODERS, encoder, image_shape, family.features),
+            encoder=ENCODERS.make(encoder, image_shape=image_shape, features=family.features),
             posterior=family,
-            prior=make("prior", PRIORS, prior, latents),
-            decoder=make("decoder", DECODERS, decoder, latents, images.output_shape),
+            prior=PRIORS.make(prior, latents=latents),
+            decoder=DECODERS.make(decoder, latents=latents, output_shape=images.output_shape),
             likelihood=images,
-            pairing=pairing,
+            pairing=pairs if isinstance(pairs, Pairing) else None,
         )
 
     @property

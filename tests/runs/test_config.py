@@ -5,6 +5,7 @@ import pytest
 from unweave.errors import UnweaveError
 from unweave.objectives import Annealed, Averaged
 from unweave.runs import Config
+from unweave.runs import config as config_module
 
 
 def test_words_and_file_mean_the_same(tmp_path: Path) -> None:
@@ -136,3 +137,24 @@ def test_a_pairing_is_part_of_the_model_and_of_the_identity() -> None:
     assert plain == Config.read(words=["data=circles"])
     assert plain.identity != paired.identity
     assert plain.make_model((3, 64, 64)).pairing is None  # type: ignore[union-attr]
+
+
+def test_a_key_that_came_later_changes_no_older_identity(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take a key and an option out of the first format: at their defaults they no longer count, otherwise they do."""
+    plain, beta, held = (
+        Config.read(words=["data=circles", *words])
+        for words in ([], ["objective.beta=2"], ["capacity=5", "capacity_steps=9"])
+    )
+    before = plain.identity
+    first = {
+        "keys": [key for key in config_module._FIRST_KEYS["keys"] if key != "capacity_steps"],
+        "options": {**config_module._FIRST_KEYS["options"], "objective": {"BetaVAE": []}},
+    }
+    monkeypatch.setattr(config_module, "_FIRST_KEYS", first)
+    canonical = config_module._canonical(plain)
+    assert "capacity_steps" not in canonical
+    assert canonical["objective"] == {"name": "BetaVAE"}
+    assert plain.identity != before
+    assert config_module._canonical(beta)["objective"] == {"name": "BetaVAE", "beta": 2.0}
+    assert config_module._canonical(held)["capacity_steps"] == 9
+    assert len({config.identity for config in (plain, beta, held)}) == 3

@@ -18,8 +18,9 @@ from unweave.data.shapes3d import Shapes3D
 from unweave.data.sprites import BusySprites, ColoredSprites
 from unweave.data.xysquares import XYSquares
 from unweave.errors import UnweaveError, plain, unknown
+from unweave.slots import Slot
 
-DATASETS: dict[str, type[Dataset]] = {
+_DATASETS: dict[str, type[Dataset]] = {
     cls.__name__: cls
     for cls in (
         DSprites,
@@ -43,6 +44,7 @@ DATASETS: dict[str, type[Dataset]] = {
         Arrays,
     )
 }
+DATASETS: Slot[Dataset] = Slot("data", "unweave.data", Dataset, _DATASETS)
 
 
 def load(name_or_path: str | os.PathLike[str], **options: Any) -> Dataset:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.data.dataset import Batch, Channels, Dataset
 from unweave.data.space import Array, FactorSpace
 from unweave.errors import UnweaveError
+from unweave.slots import Slot
 
 _TRIES = 1000
 
@@ -250,4 +251,9 @@ class Uniform(_Chosen):
         return np.ones(len(factors))
 
 
-SAMPLINGS: dict[str, type[Dataset]] = {"Uniform": Uniform, "HeldOut": HeldOut, "Correlated": Correlated}
+SAMPLINGS: Slot[Dataset] = Slot(
+    "sampling",
+    "unweave.samplings",
+    Dataset,
+    {"Uniform": Uniform, "HeldOut": HeldOut, "Correlated": Correlated},
+)

@@ -17,15 +17,22 @@ from unweave.networks.coordconv import CoordConv
 from unweave.networks.critics import Discriminator
 from unweave.networks.dcgan import DCGANDecoder, DCGANEncoder
 from unweave.networks.mlp import MLPDecoder, MLPEncoder
+from unweave.slots import Slot
 
-ENCODERS: dict[str, type[nn.Module]] = {"Conv": Conv, "MLP": MLPEncoder, "DCGAN": DCGANEncoder}
-DECODERS: dict[str, type[nn.Module]] = {
+ENCODERS: Slot[nn.Module] = Slot(
+    "encoder",
+    "unweave.encoders",
+    nn.Module,
+    {"Conv": Conv, "MLP": MLPEncoder, "DCGAN": DCGANEncoder},
+)
+_DECODERS: dict[str, type[nn.Module]] = {
     "Deconv": Deconv,
     "SpatialBroadcast": SpatialBroadcast,
     "CoordConv": CoordConv,
     "MLP": MLPDecoder,
     "DCGAN": DCGANDecoder,
 }
+DECODERS: Slot[nn.Module] = Slot("decoder", "unweave.decoders", nn.Module, _DECODERS)
 
 __all__ = [
     "DECODERS",

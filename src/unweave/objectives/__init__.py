@@ -4,8 +4,9 @@ from unweave.objectives.adversarial import AAE, FactorVAE
 from unweave.objectives.aggregate import DIPVAE, BetaTCVAE, DecompositionVAE, InformationDropout
 from unweave.objectives.bound import AnnealedVAE, BetaVAE, MaxEntropyVAE
 from unweave.objectives.core import Annealed, Averaged, CriticLoss, Loss, Objective, Progress
+from unweave.slots import Slot
 
-OBJECTIVES: dict[str, type[Objective]] = {
+_OBJECTIVES: dict[str, type[Objective]] = {
     "BetaVAE": BetaVAE,
     "AnnealedVAE": AnnealedVAE,
     "FactorVAE": FactorVAE,
@@ -16,6 +17,7 @@ OBJECTIVES: dict[str, type[Objective]] = {
     "DecompositionVAE": DecompositionVAE,
     "MaxEntropyVAE": MaxEntropyVAE,
 }
+OBJECTIVES: Slot[Objective] = Slot("objective", "unweave.objectives", Objective, _OBJECTIVES)
 
 __all__ = [
     "AAE",

@@ -4,6 +4,8 @@ A prior that takes something from the data has a method ``initialise(draw)``, wh
 with a function that draws ``n`` images; what it finds belongs to the weights.
 """
 
+from torch import nn
+
 from unweave.priors.gaussian import AnisotropicNormal, StandardNormal
 from unweave.priors.mixture import GaussianMixture
 from unweave.priors.nested import ISA, GeneralizedNormal, LpNested
@@ -11,8 +13,9 @@ from unweave.priors.sparse import SparseMixture
 from unweave.priors.student import StudentT
 from unweave.priors.symmetric import ExponentialPower, LpNestedSymmetric
 from unweave.priors.tree import Tree
+from unweave.slots import Slot
 
-PRIORS: dict[str, type] = {
+_PRIORS: dict[str, type[nn.Module]] = {
     "StandardNormal": StandardNormal,
     "AnisotropicNormal": AnisotropicNormal,
     "StudentT": StudentT,
@@ -22,6 +25,7 @@ PRIORS: dict[str, type] = {
     "LpNested": LpNested,
     "ISA": ISA,
 }
+PRIORS: Slot[nn.Module] = Slot("prior", "unweave.priors", nn.Module, _PRIORS)
 
 __all__ = [
     "ISA",

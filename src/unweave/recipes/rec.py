@@ -20,7 +20,7 @@ from unweave.recipes.claims import Finding, correlated, equal, exceeds, higher, 
 from unweave.recipes.recipe import Conclusion, Job, Scale, data_or_stand_in, recipe
 from unweave.runs.evaluation import codes_of
 from unweave.runs.run import Run
-from unweave.slots import Choice, build, choose
+from unweave.slots import Choice
 
 Floats = NDArray[np.float64]
 
@@ -164,7 +164,7 @@ def _sets(names: Sequence[str], job: Job) -> dict[str, Dataset]:
         job.note(note)
         chosen = str(data["name"])
         if chosen not in found:
-            found[chosen] = build("data", DATASETS, choose("data", DATASETS, data))
+            found[chosen] = DATASETS.make(data)
     return found
 
 

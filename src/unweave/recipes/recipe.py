@@ -21,7 +21,6 @@ from unweave.runs.config import Config, merge
 from unweave.runs.run import Run
 from unweave.runs.study import Study
 from unweave.runs.sweep import Sweep
-from unweave.slots import choose
 
 Scale = Literal["smoke", "small", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "small", "paper")
@@ -140,7 +139,7 @@ def named(changes: Mapping[str, Any]) -> dict[str, Any]:
     spelt: dict[str, Any] = {}
     for key, value in changes.items():
         if key in SLOTS and isinstance(value, Mapping) and "name" in value and key != "data":
-            value = {**value, "name": choose(key, SLOTS[key], value["name"]).name}
+            value = {**value, "name": SLOTS[key].choose(value["name"]).name}
         spelt[key] = value
     return spelt
 

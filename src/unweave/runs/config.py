@@ -16,13 +16,16 @@ from unweave.objectives import OBJECTIVES, Annealed, Averaged, Objective
 from unweave.pairing import PAIRINGS
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
-from unweave.slots import Choice, Table, accepted, build, choose, convert, lookup
+from unweave.references import is_reference, provenance_of
+from unweave.slots import Choice, Slot, convert, options_of
 from unweave.standardise import standardise
 from unweave.vae import VAE
 
-SLOTS: dict[str, Table] = {
+MODELS: Slot[VAE | GAN] = Slot("model", "unweave.models", GAN, {"VAE": VAE, **GANS})
+
+SLOTS: dict[str, Slot[object]] = {
     "data": DATASETS,
-    "model": {"VAE": VAE, **GANS},
+    "model": MODELS,
     "encoder": ENCODERS,
     "decoder": DECODERS,
     "posterior": POSTERIORS,
@@ -116,7 +119,7 @@ class Config:
                 chosen = mapping.get(name, field.default)
                 if isinstance(chosen, Mapping) and isinstance(field.default, Choice):
                     chosen = {"name": field.default.name, **chosen}
-                values[name] = choose(name, SLOTS[name], own_data(chosen) if name == "data" else chosen)
+                values[name] = SLOTS[name].choose(own_data(chosen) if name == "data" else chosen)
             else:
                 values[name] = convert(name, mapping.get(name, field.default), field.type)
         for name in ("latents", "steps", "batch_size"):
@@ -157,7 +160,7 @@ class Config:
             >>> Config.read(words=["data=circles"]).identity == Config.read(words=["data=Circles"]).identity
             True
         """
-        canonical = json.dumps(self.to_mapping(), sort_keys=True)
+        canonical = json.dumps(_canonical(self), sort_keys=True)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
     @property
@@ -168,7 +171,7 @@ class Config:
             >>> Config.read(words=["data=circles", "seed=3"]).label.rsplit("-", 1)[0]
             'Circles-BetaVAE-Deconv-seed3'
         """
-        return f"{self.data.name}-{'-'.join(self.method)}-seed{self.seed}-{self.identity[:8]}"
+        return f"{self.data.label}-{'-'.join(self.method)}-seed{self.seed}-{self.identity[:8]}"
 
     @property
     def method(self) -> tuple[str, ...]:
@@ -178,16 +181,44 @@ class Config:
             >>> Config.read(words=["data=circles", "pairing=AdaGVAE"]).method
             ('BetaVAE', 'AdaGVAE', 'Deconv')
         """
-        if self.model.name in GANS:
-            return (self.model.name,)
-        paired = () if self.pairing == NONE else (self.pairing.name,)
-        return (self.objective.name, *paired, self.decoder.name)
+        if self.model.name != "VAE":
+            return (self.model.label,)
+        paired = () if self.pairing == NONE else (self.pairing.label,)
+        return (self.objective.label, *paired, self.decoder.label)
+
+    @property
+    def outside_parts(self) -> dict[str, Choice]:
+        """The parts whose code is not unweave's, by slot.
+
+        Example:
+            >>> Config.read(words=["data=circles"]).outside_parts
+            {}
+        """
+        chosen = {name: getattr(self, name) for name in SLOTS}
+        return {name: choice for name, choice in chosen.items() if choice.code is not None}
+
+    def changed_parts(self) -> list[str]:
+        """A sentence for each outside part whose code is no longer the one that this config recorded.
+
+        Example:
+            >>> Config.read(words=["data=circles"]).changed_parts()
+            []
+        """
+        told = []
+        for name, choice in self.outside_parts.items():
+            assert choice.code is not None
+            now = provenance_of(SLOTS[name].find(choice.name, choice.code)[1])
+            if now.identity != choice.code.identity:
+                told.append(
+                    f"the {name} {choice.label} of {choice.code} has changed since this config was made"
+                )
+        return told
 
     def make_dataset(self) -> Dataset:
         """The data set of this config."""
-        dataset: Dataset = build("data", DATASETS, self.data)
+        dataset = DATASETS.build(self.data)
         if self.sampling.name != "Uniform":
-            dataset = build("sampling", SAMPLINGS, self.sampling, dataset)
+            dataset = SAMPLINGS.build(self.sampling, dataset=dataset)
         return dataset
 
     def make_model(self, image_shape: tuple[int, int, int], channels: Channels | None = None) -> VAE | GAN:
@@ -197,9 +228,8 @@ class Config:
             image_shape: of the data.
             channels: what to standardise by, if that is asked for; none: what is loaded with the weights.
         """
-        if self.model.name in GANS:
-            gan: GAN = build("model", GANS, self.model, image_shape)
-            return gan
+        if self.model.name != "VAE":
+            return MODELS.build(self.model, image_shape=image_shape, latents=self.latents)
         vae = VAE.assemble(
             image_shape,
             self.latents,
@@ -208,7 +238,7 @@ class Config:
             posterior=self.posterior,
             prior=self.prior,
             likelihood=self.likelihood,
-            pairing=None if self.pairing == NONE else build("pairing", PAIRINGS, self.pairing),
+            pairing=self.pairing,
         )
         if self.standardise:
             unit = (0.0,) * image_shape[0], (1.0,) * image_shape[0]
@@ -219,8 +249,7 @@ class Config:
         """The objective of this config for a model of it."""
         if isinstance(model, GAN):
             return model.game()
-        context = accepted(lookup("objective", OBJECTIVES, self.objective.name), latents=self.latents)
-        objective: Objective = build("objective", OBJECTIVES, self.objective, *context.values())
+        objective = OBJECTIVES.build(self.objective, latents=self.latents)
         if self.capacity is not None:
             objective = Annealed(objective, capacity=self.capacity, steps=self.capacity_steps)
         return Averaged(objective) if self.averaged else objective
@@ -229,23 +258,54 @@ class Config:
 def _replaced_by_gan(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """With a GAN as model, the values of all that is the VAE's alone; none of it may have been asked for."""
     asked = mapping.get("model", "VAE")
-    model = choose("model", SLOTS["model"], {"name": "VAE", **asked} if isinstance(asked, Mapping) else asked)
-    if model.name not in GANS:
+    model = MODELS.choose({"name": "VAE", **asked} if isinstance(asked, Mapping) else asked)
+    if model.name == "VAE":
         return {}
-    latents = model.options["continuous"] + len(model.options["categorical"])
     absent = {
         name: NONE if name in SLOTS else False if name in ("averaged", "standardise") else None
         for name in VAE_ONLY
     }
-    replaced = {**absent, "latents": latents}
+    replaced: dict[str, Any] = dict(absent)
+    if model.name in GANS:
+        replaced["latents"] = model.options["continuous"] + len(model.options["categorical"])
     for name, value in replaced.items():
         plain = value.to_config() if isinstance(value, Choice) else value
         if name in mapping and mapping[name] not in (plain, "none"):
             raise UnweaveError(
-                f"model {model.name} takes the place of the VAE's {name}: leave {name} away, or choose model=VAE"
-                + (f" (its codes have {latents} columns by its own options)" if name == "latents" else "")
+                f"model {model.label} takes the place of the VAE's {name}: omit {name}, or choose model=VAE"
+                + (f" (its codes have {value} columns by its own options)" if name == "latents" else "")
             )
     return replaced
+
+
+_FIRST_KEYS: dict[str, Any] = json.loads((Path(__file__).parent / "first_keys.json").read_text())
+"""The keys of a config and the options of every part in the first format of run folders."""
+
+
+def _canonical(config: Config) -> dict[str, Any]:
+    """What the identity is a hash of.
+
+    Keys and options that were added after the first format are absent at their defaults, so that an older run keeps
+    its identity. An outside part is told by its name and its code, wherever its file lies.
+    """
+    canonical: dict[str, Any] = {}
+    for field in dataclasses.fields(config):
+        value = getattr(config, field.name)
+        if field.name not in _FIRST_KEYS["keys"] and value == field.default:
+            continue
+        canonical[field.name] = _canonical_part(field.name, value) if isinstance(value, Choice) else value
+    return canonical
+
+
+def _canonical_part(slot: str, choice: Choice) -> dict[str, Any]:
+    if choice.code is not None:
+        return {**choice.to_config(), "name": choice.label, "code": choice.code.identity}
+    plain = choice.to_config()
+    if choice == NONE:
+        return plain
+    first = _FIRST_KEYS["options"].get(slot, {}).get(choice.name, [])
+    defaults = {name: p.default for name, p in options_of(SLOTS[slot].parts[choice.name]).items()}
+    return {k: v for k, v in plain.items() if k == "name" or k in first or choice.options[k] != defaults[k]}
 
 
 def own_data(value: Any) -> Any:
@@ -259,6 +319,8 @@ def own_data(value: Any) -> Any:
     if not isinstance(name, str) or not ("/" in name or "." in name):
         return value
     path = Path(name).expanduser()
+    if is_reference(name) and not path.exists():
+        return value
     if not path.exists():
         raise UnweaveError(f"there is no folder or file {name}")
     others = {k: v for k, v in value.items() if k != "name"} if isinstance(value, Mapping) else {}
@@ -301,18 +363,25 @@ def read_words(words: Sequence[str]) -> dict[str, Any]:
     from omegaconf.errors import OmegaConfBaseException
     from yaml import YAMLError
 
-    dotted = []
+    dotted, names = [], {}
     for word in words:
         key, equals, value = word.partition("=")
         if not equals or not key:
             raise UnweaveError(f"expected key=value, got {word!r}")
-        dotted.append(f"{key}.name={value}" if key in SLOTS else word)
+        if key in SLOTS and is_reference(value):  # a path is no YAML
+            dotted.append(f"{key}.name=reference")
+            names[key] = value
+        else:
+            dotted.append(f"{key}.name={value}" if key in SLOTS else word)
     try:
         content = OmegaConf.to_container(OmegaConf.from_dotlist(dotted), resolve=True)
     except (YAMLError, OmegaConfBaseException) as error:
         raise UnweaveError(f"cannot read {' '.join(words)}: {' '.join(str(error).split())[:200]}") from error
     assert isinstance(content, dict)
-    return {str(key): value for key, value in content.items()}
+    found: dict[str, Any] = {str(key): value for key, value in content.items()}
+    for key, name in names.items():
+        found[key]["name"] = name
+    return found
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
