@@ -277,7 +277,7 @@ def test_unknown_metrics_modes_and_missing_arrays_are_named(factors: np.ndarray)
             metric(blurred(factors), factors, mode="disentanglment_lib")  # type: ignore[operator]
     with pytest.raises(UnweaveError, match="paper"):
         beta_vae_score(blurred(factors), factors, np.random.default_rng(0), mode="papr")  # type: ignore[arg-type]
-    with pytest.raises(UnweaveError, match="every factor has one value"):
+    with pytest.raises(UnweaveError, match="every factor has a single value"):
         Encoded.of(blurred(factors), 0 * factors)
     with pytest.raises(UnweaveError, match="positive"):
         Encoded.of(blurred(factors), factors, 0 * blurred(factors))

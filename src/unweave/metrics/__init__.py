@@ -39,9 +39,20 @@ from unweave.metrics.infomec import infomec
 from unweave.metrics.information import mutual_information
 from unweave.metrics.interventions import EncodeOnce
 from unweave.metrics.irs import irs
+from unweave.metrics.metric import AnyMetric, Encoded, FunctionMetric, Metric
 from unweave.metrics.mig import mig
 from unweave.metrics.modularity import explicitness, modularity
-from unweave.metrics.registry import METRICS, Encoded, Metric, choose_metrics, score_all
+from unweave.metrics.registry import (
+    METRICS,
+    MetricLike,
+    choose_metrics,
+    label_of,
+    metric_of,
+    metric_spelling,
+    resolve_metric,
+    score_all,
+    sentence_of,
+)
 from unweave.metrics.sampled_mig import sampled_mig, subspace_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
@@ -49,12 +60,15 @@ from unweave.metrics.score import Score
 __all__ = [
     "METRICS",
     "Agreement",
+    "AnyMetric",
     "Distances",
     "EncodeOnce",
     "Encoded",
+    "FunctionMetric",
     "GridEmbedding",
     "Matrices",
     "Metric",
+    "MetricLike",
     "Score",
     "Sensitivity",
     "agreement",
@@ -77,18 +91,23 @@ __all__ = [
     "infomec",
     "informative_latents",
     "irs",
+    "label_of",
     "log_joint",
     "log_marginals",
+    "metric_of",
+    "metric_spelling",
     "mig",
     "modularity",
     "mutual_information",
     "overlap",
     "perceived_distances",
     "plane_factors",
+    "resolve_metric",
     "sampled_mig",
     "sap",
     "score_all",
     "sensitivity",
+    "sentence_of",
     "subspace_mig",
     "total_correlation",
 ]

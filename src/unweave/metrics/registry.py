@@ -1,14 +1,14 @@
-"""All metrics by name, what each needs, and all of them at once on codes encoded once."""
+"""All metrics by name, metrics from outside, and all of them at once on codes encoded once."""
 
+import inspect
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from unweave import references
 from unweave.errors import UnweaveError, plain, unknown
 from unweave.metrics.aggregate import decomposition, gaussian_total_correlation
 from unweave.metrics.beta_vae import beta_vae_score
@@ -18,281 +18,198 @@ from unweave.metrics.factor_vae import factor_vae_score
 from unweave.metrics.hoyer import hoyer
 from unweave.metrics.infomec import infomec
 from unweave.metrics.irs import irs
+from unweave.metrics.metric import ARRAYS, Answer, AnyMetric, Encoded, FunctionMetric, Metric
 from unweave.metrics.mig import mig
 from unweave.metrics.modularity import explicitness, modularity
 from unweave.metrics.sampled_mig import sampled_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_codes, check_count, check_pair, check_scales
+from unweave.metrics.validation import check_count
+
+Floats = NDArray[np.float64]
+MetricLike = str | AnyMetric | type[AnyMetric] | Callable[..., Answer]
+"""A metric by name or reference, as an object, as a class, or as a function of codes, factors, scales and rng."""
+
+GROUP = "unweave.metrics"
+"""Entry points under which installed packages register metrics."""
 
 
-@dataclass(frozen=True)
-class Encoded:
-    """What metrics look at: codes (n, latents), and factors (n, K) and scales (n, latents) if they are known.
-
-    Example:
-        >>> sorted(Encoded.of([[0.1], [0.2]], [[0], [1]]).has)
-        ['codes', 'factors']
-    """
-
-    codes: NDArray[np.float64]
-    factors: NDArray[Any] | None = None
-    scales: NDArray[np.float64] | None = None
-
-    @classmethod
-    def of(
-        cls, codes: ArrayLike, factors: ArrayLike | None = None, scales: ArrayLike | None = None
-    ) -> "Encoded":
-        """Checked arrays; factors with one value only, on which nothing can depend, are left out."""
-        if factors is None:
-            z = check_codes(codes)
-            return cls(z, None, None if scales is None else check_scales(scales, z))
-        z, table = check_pair(codes, factors)
-        varying = [k for k in range(table.shape[1]) if np.any(table[:, k] != table[0, k])]
-        if not varying:
-            raise UnweaveError("every factor has one value only in all samples: sample more widely")
-        return cls(z, table[:, varying], None if scales is None else check_scales(scales, z))
-
-    @classmethod
-    def load(cls, path: Path | str) -> "Encoded":
-        """The arrays of an npz file: ``codes`` (or ``means``), ``factors`` and ``scales``, the last two if there.
-
-        Example:
-            >>> import tempfile
-            >>> path = Path(tempfile.mkdtemp()) / "codes.npz"
-            >>> np.savez(path, codes=np.zeros((3, 2)))
-            >>> Encoded.load(path).codes.shape
-            (3, 2)
-        """
-        path = Path(path)
-        try:
-            with np.load(path, allow_pickle=False) as kept:
-                arrays = {
-                    name: kept[name] for name in kept.files if name in ("codes", "means", "factors", "scales")
-                }
-        except FileNotFoundError:
-            raise UnweaveError(f"{path} does not exist") from None
-        except Exception as error:  # whatever numpy makes of a file that is no npz
-            raise UnweaveError(f"{path} is not an npz file of arrays: {error}") from None
-        codes = arrays.get("codes", arrays.get("means"))
-        if codes is None:
-            raise UnweaveError(
-                f"{path} must hold an array codes (n, latents), and factors (n, K) and scales if known; "
-                f"write it with np.savez({str(path)!r}, codes=..., factors=...)"
-            )
-        return cls.of(codes, arrays.get("factors"), arrays.get("scales"))
-
-    @property
-    def has(self) -> frozenset[str]:
-        """Names of the arrays that are there."""
-        present = {"codes": self.codes, "factors": self.factors, "scales": self.scales}
-        return frozenset(name for name, array in present.items() if array is not None)
+def _sampled_mig(
+    codes: Floats, scales: Floats, factors: NDArray[np.generic], rng: np.random.Generator
+) -> Score:
+    return sampled_mig(codes, scales, factors, rng, samples=1_000)
 
 
-@dataclass(frozen=True)
-class Metric:
-    """A metric: how to compute it from encoded data, what it needs, the scores it gives, and what they say.
-
-    ``standard`` metrics are computed when none are named.
-
-    Example:
-        >>> sorted(METRICS["mig"].needs)
-        ['codes', 'factors']
-    """
-
-    name: str
-    compute: Callable[[Encoded, np.random.Generator], Score | dict[str, Score]]
-    needs: frozenset[str]
-    labels: Mapping[str, str]
-    sentence: str
-    standard: bool = True
+def _dci(codes: Floats, factors: NDArray[np.generic], rng: np.random.Generator) -> dict[str, Score]:
+    return dci(codes, factors, rng, backend="lightgbm" if has_lightgbm() else "forest")
 
 
-METRICS: dict[str, Metric] = {}
-"""Metrics by name."""
+def _hoyer(codes: Floats) -> dict[str, Score]:
+    return {"hoyer": hoyer(codes)} if codes.shape[1] > 1 else {}
 
 
-Compute = Callable[[Encoded, np.random.Generator], Score | dict[str, Score]]
+def _decomposition(codes: Floats, scales: Floats, rng: np.random.Generator) -> dict[str, Score]:
+    return decomposition(codes, scales, rng, samples=1_000)
 
 
-def _metric(
-    name: str, needs: str, labels: Mapping[str, str], sentence: str, standard: bool = True
-) -> Callable[[Compute], Compute]:
-    def add(compute: Compute) -> Compute:
-        METRICS[name] = Metric(name, compute, frozenset(needs.split()), labels, sentence, standard)
-        return compute
+METRICS: dict[str, Metric] = {
+    metric.name: metric
+    for metric in (
+        FunctionMetric(
+            mig,
+            labels={"mig": "MIG"},
+            sentence="1 if each factor sits in one latent of its own (binned means).",
+        ),
+        FunctionMetric(
+            _sampled_mig,
+            "sampled_mig",
+            {"sampled_mig": "MIG, sampled"},
+            "The gap as its authors define it: samples of q(z), exact mixture over the given codes.",
+        ),
+        FunctionMetric(
+            factor_vae_score,
+            labels={"factor_vae_score": "FactorVAE score"},
+            sentence="How often the fixed factor is guessed from the latent that varies least.",
+        ),
+        FunctionMetric(
+            beta_vae_score,
+            labels={"beta_vae_score": "beta-VAE score"},
+            sentence="How often a linear classifier guesses the shared factor from mean differences; "
+            "blind to one missing factor.",
+        ),
+        FunctionMetric(
+            _dci,
+            "dci",
+            {
+                "dci": "DCI disentanglement",
+                "dci_completeness": "DCI completeness",
+                "dci_informativeness": "DCI informativeness",
+            },
+            "Whether each latent serves one factor, each factor needs one latent, and trees predict the factors.",
+        ),
+        FunctionMetric(
+            sap,
+            labels={"sap": "SAP"},
+            sentence="How much better the best single latent predicts a factor than the next.",
+        ),
+        FunctionMetric(modularity, sentence="1 if each latent knows one factor at most."),
+        FunctionMetric(
+            explicitness,
+            sentence="How well a linear classifier ranks each value of each factor; 0.5 is guessing.",
+        ),
+        FunctionMetric(
+            irs, labels={"irs": "IRS"}, sentence="1 if each latent stands still while its factor does."
+        ),
+        FunctionMetric(
+            infomec,
+            labels={
+                "infomec_modularity": "InfoM",
+                "infomec_compactness": "InfoC",
+                "infomec_explicitness": "InfoE",
+            },
+            sentence="Modularity, compactness and explicitness as shares of information.",
+        ),
+        FunctionMetric(
+            downstream_accuracy, sentence="How well logistic regression reads the factors off the codes."
+        ),
+        FunctionMetric(
+            _hoyer,
+            "hoyer",
+            {"hoyer": "Hoyer sparsity"},
+            "1 if all but one entry of every code are zero, 0 if all are alike.",
+        ),
+        FunctionMetric(
+            _decomposition,
+            "decomposition",
+            {
+                "index_code_mi": "index-code MI",
+                "total_correlation": "total correlation",
+                "dimension_wise_kl": "dimension-wise KL",
+            },
+            "The three parts of the mean KL to N(0, I): information about the image, dependence of latents, "
+            "marginals.",
+        ),
+        FunctionMetric(
+            gaussian_total_correlation,
+            labels={"gaussian_total_correlation": "Gaussian TC"},
+            sentence="Total correlation of a Gaussian with the covariance of the codes.",
+            standard=False,
+        ),
+    )
+}
+"""The built-in metrics by name; further ones may be added."""
 
-    return add
+_SLOW = ("dci", "infomec", "sampled_mig")
+"""Started first where several metrics are computed at a time, so that no thread ends alone with one of them."""
 
-
-@_metric(
-    "mig", "codes factors", {"mig": "MIG"}, "1 if each factor sits in one latent of its own (binned means)."
-)
-def _mig(e: Encoded, rng: np.random.Generator) -> Score:
-    return mig(e.codes, e.factors)  # type: ignore[arg-type]
-
-
-@_metric(
-    "sampled_mig",
-    "codes factors scales",
-    {"sampled_mig": "MIG, sampled"},
-    "The gap of its authors: samples of q(z), exact mixture over the codes given.",
-)
-def _sampled_mig(e: Encoded, rng: np.random.Generator) -> Score:
-    return sampled_mig(e.codes, e.scales, e.factors, rng, samples=1_000)  # type: ignore[arg-type]
-
-
-@_metric(
-    "factor_vae_score",
-    "codes factors",
-    {"factor_vae_score": "FactorVAE score"},
-    "How often the fixed factor is guessed from the latent that varies least.",
-)
-def _factor_vae(e: Encoded, rng: np.random.Generator) -> Score:
-    return factor_vae_score(e.codes, e.factors, rng, scales=e.scales)  # type: ignore[arg-type]
-
-
-@_metric(
-    "beta_vae_score",
-    "codes factors",
-    {"beta_vae_score": "beta-VAE score"},
-    "How often a linear classifier guesses the shared factor from mean differences; blind to one missing factor.",
-)
-def _beta_vae(e: Encoded, rng: np.random.Generator) -> Score:
-    return beta_vae_score(e.codes, e.factors, rng)  # type: ignore[arg-type]
-
-
-@_metric(
-    "dci",
-    "codes factors",
-    {
-        "dci": "DCI disentanglement",
-        "dci_completeness": "DCI completeness",
-        "dci_informativeness": "DCI informativeness",
-    },
-    "Whether each latent serves one factor, each factor needs one latent, and trees predict the factors.",
-)
-def _dci(e: Encoded, rng: np.random.Generator) -> dict[str, Score]:
-    return dci(e.codes, e.factors, rng, backend="lightgbm" if has_lightgbm() else "forest")  # type: ignore[arg-type]
-
-
-@_metric(
-    "sap",
-    "codes factors",
-    {"sap": "SAP"},
-    "How much better the best single latent predicts a factor than the next.",
-)
-def _sap(e: Encoded, rng: np.random.Generator) -> Score:
-    return sap(e.codes, e.factors, rng)  # type: ignore[arg-type]
-
-
-@_metric(
-    "modularity", "codes factors", {"modularity": "modularity"}, "1 if each latent knows one factor at most."
-)
-def _modularity(e: Encoded, rng: np.random.Generator) -> Score:
-    return modularity(e.codes, e.factors)  # type: ignore[arg-type]
-
-
-@_metric(
-    "explicitness",
-    "codes factors",
-    {"explicitness": "explicitness"},
-    "How well a linear classifier ranks each value of each factor; 0.5 is guessing.",
-)
-def _explicitness(e: Encoded, rng: np.random.Generator) -> Score:
-    return explicitness(e.codes, e.factors, rng)  # type: ignore[arg-type]
-
-
-@_metric("irs", "codes factors", {"irs": "IRS"}, "1 if each latent stands still while its factor does.")
-def _irs(e: Encoded, rng: np.random.Generator) -> Score:
-    return irs(e.codes, e.factors)  # type: ignore[arg-type]
-
-
-@_metric(
-    "infomec",
-    "codes factors",
-    {
-        "infomec_modularity": "InfoM",
-        "infomec_compactness": "InfoC",
-        "infomec_explicitness": "InfoE",
-    },
-    "Modularity, compactness and explicitness as shares of information.",
-)
-def _infomec(e: Encoded, rng: np.random.Generator) -> dict[str, Score]:
-    return infomec(e.codes, e.factors)  # type: ignore[arg-type]
+_USED: dict[str, AnyMetric] = {}
+"""Metrics that are not in ``METRICS`` and were chosen in this process, for their labels."""
 
 
-@_metric(
-    "downstream_accuracy",
-    "codes factors",
-    {"downstream_accuracy": "downstream accuracy"},
-    "How well logistic regression reads the factors off the codes.",
-)
-def _downstream(e: Encoded, rng: np.random.Generator) -> Score:
-    return downstream_accuracy(e.codes, e.factors, rng)  # type: ignore[arg-type]
-
-
-@_metric(
-    "hoyer",
-    "codes",
-    {"hoyer": "Hoyer sparsity"},
-    "1 if all but one entry of every code are zero, 0 if all are alike.",
-)
-def _hoyer(e: Encoded, rng: np.random.Generator) -> dict[str, Score]:
-    return {"hoyer": hoyer(e.codes)} if e.codes.shape[1] > 1 else {}
-
-
-@_metric(
-    "decomposition",
-    "codes scales",
-    {
-        "index_code_mi": "index-code MI",
-        "total_correlation": "total correlation",
-        "dimension_wise_kl": "dimension-wise KL",
-    },
-    "The three parts of the mean KL to N(0, I): information about the image, dependence of latents, marginals.",
-)
-def _decomposition(e: Encoded, rng: np.random.Generator) -> dict[str, Score]:
-    return decomposition(e.codes, e.scales, rng, samples=1_000)  # type: ignore[arg-type]
-
-
-@_metric(
-    "gaussian_total_correlation",
-    "codes",
-    {"gaussian_total_correlation": "Gaussian TC"},
-    "Total correlation of a Gaussian with the covariance of the codes.",
-    standard=False,
-)
-def _gaussian(e: Encoded, rng: np.random.Generator) -> Score:
-    return gaussian_total_correlation(e.codes)
-
-
-def choose_metrics(names: Iterable[str] | None, *, more: Iterable[str] = ()) -> list[str]:
-    """Names of metrics as written, in any case and with any hyphens; ``None`` or "all": the standard ones.
+def resolve_metric(given: MetricLike, *, more: Mapping[str, AnyMetric] | None = None) -> AnyMetric:
+    """The metric that a name, a reference, an object, a class or a function stands for.
 
     Args:
-        names: as given by the user.
-        more: names of scores that are computed elsewhere and allowed as well.
+        given: a name of ``METRICS``, of ``more`` or of an installed package (case, hyphens and underscores do not
+            count), ``"package.module:Name"``, ``"path/to/file.py:Name"``, or the thing itself.
+        more: further metrics by name.
 
     Example:
-        >>> choose_metrics(["MIG", "factor-vae-score"])
+        >>> resolve_metric("Factor-VAE-score").name
+        'factor_vae_score'
+        >>> resolve_metric("unweave.metrics.sap:sap").needs == {"codes", "factors"}
+        True
+    """
+    if not isinstance(given, str):
+        return _outside(given, repr(given))
+    if references.is_reference(given):
+        return _outside(references.import_object(given), given)
+    known = {**METRICS, **(more or {})}
+    installed = references.entry_points_of(GROUP)
+    names = {plain(name): name for name in (*installed, *known)}  # built-in ones count first
+    if plain(given) not in names:
+        raise unknown("metric", given, names.values())
+    name = names[plain(given)]
+    return known[name] if name in known else _outside(references.load_entry_point(installed[name]), name)
+
+
+def choose_metrics(
+    given: Iterable[MetricLike] | None, *, more: Mapping[str, AnyMetric] | None = None
+) -> list[AnyMetric]:
+    """The metrics that are asked for, each once; ``None`` or "all": the standard ones of ``METRICS``.
+
+    Args:
+        given: as for :func:`resolve_metric`.
+        more: further metrics by name, such as those that need a model.
+
+    Example:
+        >>> [metric.name for metric in choose_metrics(["MIG", "factor-vae-score"])]
         ['mig', 'factor_vae_score']
     """
-    known = {plain(name): name for name in [*METRICS, *more]}
-    chosen: list[str] = []
-    for name in names if names is not None else ["all"]:
-        if plain(name) == "all":
-            chosen += [m.name for m in METRICS.values() if m.standard]
-        elif plain(name) in known:
-            chosen.append(known[plain(name)])
-        else:
-            raise unknown("metric", name, known.values())
-    return list(dict.fromkeys(chosen))
+    chosen: dict[str, AnyMetric] = {}
+    for one in given if given is not None else ["all"]:
+        everything = isinstance(one, str) and plain(one) == "all"
+        found = _standard() if everything else [resolve_metric(one, more=more)]
+        for metric in found:
+            if not _same(chosen.setdefault(metric.name, metric), metric):
+                raise UnweaveError(f"two different metrics are called {metric.name}: rename one of them")
+    return list(chosen.values())
+
+
+def metric_spelling(given: str, *, more: Mapping[str, AnyMetric] | None = None) -> str:
+    """The text by which a study stores a metric: its name as registered, or the reference, which is imported once.
+
+    Example:
+        >>> metric_spelling("Factor-VAE-score"), metric_spelling("unweave.metrics.sap:sap")
+        ('factor_vae_score', 'unweave.metrics.sap:sap')
+    """
+    metric = resolve_metric(given, more=more)
+    return given if references.is_reference(given) else metric.name
 
 
 def score_all(
     encoded: Encoded,
-    names: Iterable[str] | None = None,
+    metrics: Iterable[MetricLike] | None = None,
     *,
     seed: int = 0,
     threads: int = 1,
@@ -304,10 +221,10 @@ def score_all(
 
     Args:
         encoded: the arrays.
-        names: metrics; by default the standard ones whose needs are met.
+        metrics: as for :func:`resolve_metric`; by default the standard ones whose needs are met.
         seed: of all draws.
         threads: metrics computed at a time; the numbers do not depend on it.
-        tell: told what is being done.
+        tell: called with a line of text when a metric begins.
 
     Example:
         >>> v = np.stack(np.meshgrid(range(8), range(8)), -1).reshape(-1, 2)
@@ -316,66 +233,124 @@ def score_all(
         {'mig': 1.0, 'modularity': 1.0}
 
     """
-    from concurrent.futures import ThreadPoolExecutor
-
     threads = check_count("threads", threads, 1)
-    chosen = choose_metrics(names)
-    for name in list(chosen):
-        if missing := sorted(METRICS[name].needs - encoded.has):
-            if names is not None:
-                raise UnweaveError(
-                    f"{name} needs {' and '.join(missing)}, which are not given; there are {_listed(encoded.has)}"
-                )
-            chosen.remove(name)
-    done = 0
+    chosen = _computable(choose_metrics(metrics), encoded, explicit=metrics is not None)
+    begun = 0
 
-    def measure(name: str) -> dict[str, Score]:
-        nonlocal done
-        tell(f"{name} ({done + 1} of {len(chosen)} metrics)")
-        found = METRICS[name].compute(encoded, np.random.default_rng([seed, zlib.crc32(name.encode())]))
-        done += 1
-        return found if isinstance(found, dict) else {found.name: found}
+    def measure(metric: Metric) -> dict[str, Score]:
+        nonlocal begun
+        begun += 1
+        tell(f"{metric.name} ({begun} of {len(chosen)} metrics)")
+        stream = np.random.default_rng([seed, zlib.crc32(metric.name.encode())])
+        return _scores(metric, metric.compute(encoded, stream))
 
     if threads == 1:
-        parts = {name: measure(name) for name in chosen}
+        parts = {metric.name: measure(metric) for metric in chosen}
     else:
         with ThreadPoolExecutor(threads) as pool:
-            # The slow ones first, so that no thread is left alone with one of them at the end.
-            waiting = {
-                name: pool.submit(measure, name) for name in sorted(chosen, key=lambda n: n not in _SLOW)
-            }
+            order = sorted(chosen, key=lambda metric: metric.name not in _SLOW)
+            waiting = {metric.name: pool.submit(measure, metric) for metric in order}
             parts = {name: future.result() for name, future in waiting.items()}
-    return {score: value for name in chosen for score, value in parts[name].items()}
+    return {score: value for metric in chosen for score, value in parts[metric.name].items()}
 
 
-_SLOW = ("dci", "infomec", "sampled_mig")
-
-
-def _listed(names: Iterable[str]) -> str:
-    return ", ".join(sorted(names))
-
-
-def label_of(score: str) -> str | None:
-    """How a score is called in tables and on pages, if a metric here gives it.
+def metric_of(score: str) -> AnyMetric | None:
+    """The metric that gives a score: a built-in one, or one from outside that was used in this process.
 
     Example:
-        >>> label_of("dci_completeness"), label_of("elbo")
-        ('DCI completeness', None)
+        >>> metric_of("dci_completeness").name, metric_of("elbo")
+        ('dci', None)
     """
-    for metric in METRICS.values():
-        if score in metric.labels:
-            return metric.labels[score]
-    return None
+    return next((m for m in (*METRICS.values(), *_USED.values()) if score in m.labels), None)
+
+
+def label_of(score: str) -> str:
+    """How a score is called in tables and on pages; its own name if no metric that is known here gives it.
+
+    Example:
+        >>> label_of("dci_completeness"), label_of("log_likelihood")
+        ('DCI completeness', 'log likelihood')
+    """
+    metric = metric_of(score)
+    return score.replace("_", " ") if metric is None else metric.labels[score]
 
 
 def sentence_of(score: str) -> str:
-    """What a score says in one sentence, or nothing if no metric here gives it.
+    """What a score says in one sentence; empty if no metric that is known here gives it.
 
     Example:
         >>> sentence_of("irs")
         '1 if each latent stands still while its factor does.'
     """
-    for metric in METRICS.values():
-        if score in metric.labels:
-            return metric.sentence
-    return ""
+    metric = metric_of(score)
+    return "" if metric is None else metric.sentence
+
+
+def _standard() -> list[AnyMetric]:
+    return [metric for metric in METRICS.values() if metric.standard]
+
+
+def _same(one: AnyMetric, other: AnyMetric) -> bool:
+    """Whether two metrics compute the same: one object, two instances of a class, or one function twice."""
+    if isinstance(one, FunctionMetric) and isinstance(other, FunctionMetric):
+        return one.function is other.function
+    return one is other or (type(one) is type(other) and repr(vars(one)) == repr(vars(other)))
+
+
+def _outside(given: object, source: str) -> AnyMetric:
+    """A metric that is not in a table, from an object, a class or a function."""
+    if isinstance(given, type) and issubclass(given, AnyMetric):
+        metric = _instance(given, source)
+    elif isinstance(given, AnyMetric):
+        metric = given
+    elif callable(given) and not isinstance(given, type):
+        metric = FunctionMetric(given)
+    else:
+        raise UnweaveError(
+            f"{source} is not a metric: give a name, a Metric, or a function of codes, factors, scales and rng"
+        )
+    if not isinstance(getattr(metric, "name", None), str) or not metric.name:
+        raise UnweaveError(f"{source} has no name: set name = '...' in the class of the metric")
+    if isinstance(metric, Metric):
+        needs = getattr(metric, "needs", None)
+        if not isinstance(needs, set | frozenset) or not needs <= set(ARRAYS):
+            raise UnweaveError(
+                f"needs of the metric {metric.name} must be a set of {', '.join(ARRAYS)}, got {needs!r}"
+            )
+    if METRICS.get(metric.name) is not metric:
+        _USED[metric.name] = metric
+    return metric
+
+
+def _instance(given: type[AnyMetric], source: str) -> AnyMetric:
+    if inspect.isabstract(given):
+        missing = ", ".join(sorted(given.__abstractmethods__))
+        raise UnweaveError(f"{source} is abstract: it must define {missing}")
+    try:
+        return given()
+    except TypeError as error:
+        raise UnweaveError(f"{source} cannot be made without arguments ({error}): pass an instance") from None
+
+
+def _computable(chosen: list[AnyMetric], encoded: Encoded, *, explicit: bool) -> list[Metric]:
+    """The metrics whose needs are met; an error for one that was asked for explicitly."""
+    found = []
+    for metric in chosen:
+        if not isinstance(metric, Metric):
+            raise UnweaveError(f"{metric.name} needs a model, codes are not enough: evaluate a run")
+        missing = sorted(metric.needs - encoded.has)
+        if not missing:
+            found.append(metric)
+        elif explicit:
+            raise UnweaveError(
+                f"{metric.name} needs {' and '.join(missing)}, which are not given; "
+                f"there are {', '.join(sorted(encoded.has))}"
+            )
+    return found
+
+
+def _scores(metric: Metric, answer: Score | dict[str, Score]) -> dict[str, Score]:
+    found = {answer.name: answer} if isinstance(answer, Score) else answer
+    if not isinstance(found, dict) or not all(isinstance(score, Score) for score in found.values()):
+        raise UnweaveError(f"{metric.name} must answer with a Score or a dictionary of them, got {answer!r}")
+    return found

@@ -92,7 +92,7 @@ def rows(runs: Sequence[Mapping[str, Score]]) -> list[Row]:
     table = []
     for name in names:
         explained = EXPLANATIONS.get(
-            name, Explanation(label_of(name) or name.replace("_", " "), sentence_of(name))
+            name, Explanation(label_of(name), sentence_of(name))
         )
         found = [scores.get(name) for scores in runs]
         best = _best(found)

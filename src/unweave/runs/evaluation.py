@@ -11,7 +11,17 @@ from numpy.typing import NDArray
 
 from unweave import atomic
 from unweave.data import Dataset
-from unweave.metrics import METRICS, Encoded, Score, choose_metrics, elbo_scores, embed_grid, score_all
+from unweave.metrics import (
+    AnyMetric,
+    Encoded,
+    Metric,
+    MetricLike,
+    Score,
+    choose_metrics,
+    elbo_scores,
+    embed_grid,
+    score_all,
+)
 from unweave.runs.likelihood import log_likelihood
 from unweave.runs.run import Codes, Run
 from unweave.training import cpu
@@ -59,6 +69,15 @@ QUICK = ("elbo", "mig", "factor_vae_score", "geometry")
 OF_MODELS = ("elbo", "geometry", "log_likelihood")
 """Scores that need more than codes: the bound and its parts, the image of a factor grid, importance sampling."""
 
+
+class _OfModel(AnyMetric):
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+MODEL_METRICS: dict[str, AnyMetric] = {name: _OfModel(name) for name in OF_MODELS}
+"""Metrics that need more than codes, by name."""
+
 LIKELY = 64
 """Images whose log-likelihood is estimated; each takes thousands of decoded particles."""
 
@@ -66,7 +85,7 @@ LIKELY = 64
 def evaluate(
     run: Run,
     *,
-    metrics: Sequence[str] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     threads: int = 1,
     device: torch.device | str = "cpu",
     tell: Tell = lambda _: None,
@@ -80,7 +99,8 @@ def evaluate(
 
     Args:
         run: what to score.
-        metrics: names of ``METRICS``, or "elbo", "geometry", "log_likelihood" (minutes), or "all".
+        metrics: as for :func:`unweave.metrics.resolve_metric`, or "elbo", "geometry", "log_likelihood" (minutes), or
+            "all".
         threads: metrics computed at a time.
         device: of the model.
         tell: told what is being done.
@@ -94,10 +114,12 @@ def evaluate(
         >>> sorted(evaluate(run))
         ['elbo', 'factor_vae_score', 'geometry', 'kl', 'latents_used', 'mig', 'nll']
     """
-    everything = metrics is not None and any(name.lower() == "all" for name in metrics)
-    chosen = choose_metrics(metrics, more=OF_MODELS) if metrics is not None else list(QUICK)
+    everything = metrics is not None and any(isinstance(m, str) and m.lower() == "all" for m in metrics)
+    wanted: list[MetricLike] = list(QUICK if metrics is None else metrics)
     if everything:
-        chosen = list(dict.fromkeys(["elbo", *chosen, "geometry"]))
+        wanted = ["elbo", *wanted, "geometry"]
+    found = choose_metrics(wanted, more=MODEL_METRICS)
+    chosen = {metric.name for metric in found}
     before = _load(run.folder / "codes.npz")
     codes = codes_of(run, device=device, tell=tell)
     dataset, seed = run.dataset(), run.config.seed
@@ -108,10 +130,10 @@ def evaluate(
     scores: dict[str, Score] = {}
     if "elbo" in chosen and (shown := len(codes.nll)):
         scores = elbo_scores(codes.nll, codes.kl[:shown], codes.scales[:shown])
-    named = [name for name in chosen if name not in OF_MODELS]
+    of_codes = [metric for metric in found if isinstance(metric, Metric)]
     if metrics is None or everything:
-        named = [name for name in named if METRICS[name].needs <= encoded.has]
-    scores |= score_all(encoded, named, seed=seed, threads=threads, tell=tell)
+        of_codes = [metric for metric in of_codes if metric.needs <= encoded.has]
+    scores |= score_all(encoded, of_codes, seed=seed, threads=threads, tell=tell)
     if "geometry" in chosen and encoded.factors is not None:
         tell("geometry")
         grid = embed_grid(run.model(device).codes, dataset)

@@ -213,14 +213,14 @@ def metrics_of(given: Any) -> tuple[str, ...]:
         >>> metrics_of("MIG,dci"), metrics_of(["all"])
         (('mig', 'dci'), ('all',))
     """
-    from unweave.metrics import choose_metrics
-    from unweave.runs.evaluation import OF_MODELS
+    from unweave.metrics import metric_spelling
+    from unweave.runs.evaluation import MODEL_METRICS
 
     names = given.split(",") if isinstance(given, str) else [str(name) for name in given]
     chosen = [name.strip() for name in names if name.strip()]
     if any(name.lower() == "all" for name in chosen):
         return ("all",)
-    return tuple(choose_metrics(chosen, more=OF_MODELS)) if chosen else ()
+    return tuple(dict.fromkeys(metric_spelling(name, more=MODEL_METRICS) for name in chosen))
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,212 @@
+"""What a metric is: the arrays that it reads, and what a metric of one's own must provide."""
+
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unweave.errors import UnweaveError
+from unweave.metrics.score import Score
+from unweave.metrics.validation import check_codes, check_pair, check_scales
+
+ARRAYS = ("codes", "factors", "scales")
+"""The arrays that a metric may need."""
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """What metrics look at: codes (n, latents), and factors (n, K) and scales (n, latents) if they are known.
+
+    Example:
+        >>> sorted(Encoded.of([[0.1], [0.2]], [[0], [1]]).has)
+        ['codes', 'factors']
+    """
+
+    codes: NDArray[np.float64]
+    factors: NDArray[Any] | None = None
+    scales: NDArray[np.float64] | None = None
+
+    @classmethod
+    def of(
+        cls, codes: ArrayLike, factors: ArrayLike | None = None, scales: ArrayLike | None = None
+    ) -> "Encoded":
+        """Checked arrays; factors with a single value, on which nothing can depend, are dropped."""
+        if factors is None:
+            z = check_codes(codes)
+            return cls(z, None, None if scales is None else check_scales(scales, z))
+        z, table = check_pair(codes, factors)
+        varying = [k for k in range(table.shape[1]) if np.any(table[:, k] != table[0, k])]
+        if not varying:
+            raise UnweaveError("every factor has a single value in all samples: sample more widely")
+        return cls(z, table[:, varying], None if scales is None else check_scales(scales, z))
+
+    @classmethod
+    def load(cls, path: Path | str) -> "Encoded":
+        """The arrays of an npz file: ``codes`` (or ``means``), and ``factors`` and ``scales`` if it has them.
+
+        Example:
+            >>> import tempfile
+            >>> path = Path(tempfile.mkdtemp()) / "codes.npz"
+            >>> np.savez(path, codes=np.zeros((3, 2)))
+            >>> Encoded.load(path).codes.shape
+            (3, 2)
+        """
+        path = Path(path)
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files if name in (*ARRAYS, "means")}
+        except FileNotFoundError:
+            raise UnweaveError(f"{path} does not exist") from None
+        except Exception as error:  # whatever numpy raises for a file that is not an npz
+            raise UnweaveError(f"{path} is not an npz file of arrays: {error}") from None
+        codes = arrays.get("codes", arrays.get("means"))
+        if codes is None:
+            raise UnweaveError(
+                f"{path} must hold an array codes (n, latents), and factors (n, K) and scales if known; "
+                f"write it with np.savez({str(path)!r}, codes=..., factors=...)"
+            )
+        return cls.of(codes, arrays.get("factors"), arrays.get("scales"))
+
+    @property
+    def has(self) -> frozenset[str]:
+        """Names of the arrays that are present."""
+        return frozenset(name for name in ARRAYS if getattr(self, name) is not None)
+
+
+class AnyMetric(ABC):
+    """What all metrics declare, those computed from codes (:class:`Metric`) and those computed from a model.
+
+    Attributes:
+        name: of the metric; it also seeds its random numbers.
+        labels: score -> how tables and pages call it, for every score that the metric gives.
+        sentence: what the scores say, in one sentence.
+        standard: whether it is computed when no metric is named; counts for the metrics of ``METRICS`` only.
+
+    Example:
+        >>> from unweave.metrics import METRICS
+        >>> isinstance(METRICS["mig"], AnyMetric), METRICS["mig"].labels["mig"]
+        (True, 'MIG')
+    """
+
+    name: str
+    sentence: str = ""
+    standard: bool = True
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """By default one score that has the name of the metric."""
+        return {self.name: self.name.replace("_", " ")}
+
+
+class Metric(AnyMetric):
+    """A metric that needs codes only. Three things must be provided, the rest has defaults.
+
+    * ``name``: of the metric, and (without ``labels``) of its score;
+    * ``needs``: which of "codes", "factors" and "scales" must be known;
+    * :meth:`compute`: the score, or several by name.
+
+    Pass an instance, the class, ``"package.module:Class"`` or ``"path/to/file.py:Class"`` wherever metrics are named.
+
+    Example:
+        >>> from unweave.metrics import score_all
+        >>> class Spread(Metric):
+        ...     name = "spread"
+        ...     needs = frozenset({"codes"})
+        ...     def compute(self, encoded, rng):
+        ...         return Score(self.name, float(encoded.codes.std()), range=(0.0, None))
+        >>> score_all(Encoded.of([[-1.0], [1.0]]), [Spread])["spread"].value
+        1.0
+    """
+
+    needs: frozenset[str]
+
+    @abstractmethod
+    def compute(self, encoded: Encoded, rng: np.random.Generator) -> Score | dict[str, Score]:
+        """The score of ``encoded``, which has what the metric needs; ``rng`` is the source of all draws."""
+
+
+Answer = Score | dict[str, Score] | float
+"""What a function may answer that is used as a metric."""
+
+
+@final
+class FunctionMetric(Metric):
+    """A function of ``codes``, ``factors``, ``scales`` and ``rng`` as a metric.
+
+    The names of its parameters declare its needs: a parameter without a default must be known, one with a default is
+    passed if it is known. Parameters with other names keep their defaults. A plain number becomes a :class:`Score`.
+
+    Args:
+        function: answers with a score, several scores by name, or a number.
+        name: of the metric; that of the function by default.
+        labels: score -> label.
+        sentence: what the scores say.
+        standard: whether it is computed when no metric is named.
+
+    Example:
+        >>> def largest(codes):
+        ...     return codes.max()
+        >>> metric = FunctionMetric(largest)
+        >>> metric.name, sorted(metric.needs), metric.compute(Encoded.of([[3.0]]), np.random.default_rng(0)).value
+        ('largest', ['codes'], 3.0)
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Answer],
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        sentence: str = "",
+        standard: bool = True,
+    ) -> None:
+        self.function = function
+        self.name = name or str(getattr(function, "__name__", type(function).__name__))
+        self.sentence = sentence
+        self.standard = standard
+        self._labels = labels
+        parameters = _parameters(function, self.name)
+        self._passed = [key for key in parameters if key in (*ARRAYS, "rng")]
+        required = {key for key, p in parameters.items() if p.default is p.empty}
+        if wrong := sorted(required - {*ARRAYS, "rng"}):
+            raise UnweaveError(
+                f"{self.name} cannot be used as a metric: its parameter {wrong[0]} has no default and is none of "
+                f"{', '.join(ARRAYS)}, rng"
+            )
+        self.needs = frozenset(required & set(ARRAYS))
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Labels of the scores."""
+        return super().labels if self._labels is None else self._labels
+
+    def compute(self, encoded: Encoded, rng: np.random.Generator) -> Score | dict[str, Score]:
+        """The answer of the function."""
+        known = {
+            "codes": encoded.codes,
+            "factors": encoded.factors,
+            "scales": encoded.scales,
+            "rng": rng,
+        }
+        answer = self.function(**{key: known[key] for key in self._passed if known[key] is not None})
+        if isinstance(answer, Score | dict):
+            return answer
+        try:
+            return Score(self.name, float(answer), range=(None, None))
+        except (TypeError, ValueError):
+            raise UnweaveError(
+                f"{self.name} must answer with a Score, a dictionary of them or a number, got {type(answer).__name__}"
+            ) from None
+
+
+def _parameters(function: Callable[..., Answer], name: str) -> dict[str, inspect.Parameter]:
+    try:
+        parameters = inspect.signature(function).parameters
+    except (TypeError, ValueError):
+        raise UnweaveError(f"{name} cannot be used as a metric: its parameters are not known") from None
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return {key: p for key, p in parameters.items() if p.kind not in several}
