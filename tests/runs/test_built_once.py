@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pytest
 
 from unweave import cli
 from unweave.data import Dataset
 from unweave.gan import GAN
-from unweave.runs import Config, Run
+from unweave.runs import Config
 from unweave.vae import VAE
 
 TINY = [

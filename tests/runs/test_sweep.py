@@ -16,9 +16,11 @@ from safetensors.torch import load_file
 
 from unweave.runs import Run, RunIndex, Study
 from unweave.runs.executors import Event, Local, OnRay
+from unweave.runs.locks import WORKING, lock
+from unweave.runs.status import is_done
 from unweave.runs.study import load
 from unweave.runs.sweep import Sweep, describe, duration, estimate
-from unweave.runs.worker import is_done, work
+from unweave.runs.worker import work
 
 
 def study_file(folder: Path, *, steps: int = 40, seeds: int = 2) -> Path:
@@ -272,10 +274,8 @@ def test_a_stop_saves_what_is_under_way(tmp_path: Path) -> None:
 
 
 def test_a_run_in_other_hands_is_busy(tmp_path: Path) -> None:
-    from unweave.runs.worker import held
-
     sweep = Sweep.create(load(str(study_file(tmp_path, seeds=1))), tmp_path / "out")
-    with held(sweep.members[0].run.folder) as ours:
+    with lock(sweep.members[0].run.folder / WORKING) as ours:
         assert ours
         assert work(sweep.members[0].run.folder) == "busy"
 

@@ -25,6 +25,7 @@ from unweave.metrics import (
 from unweave.metrics.beta_vae import mean_differences
 from unweave.metrics.interventions import plan_pairs
 from unweave.metrics.validation import factor_classes
+from unweave.model_metrics import log_likelihood
 from unweave.plots.images import image_grid
 from unweave.plots.metrics import bars, sensitivity_curves
 from unweave.plots.seed_bands import Band, banded_curves, histograms, value_histograms
@@ -35,7 +36,6 @@ from unweave.recipes.claims import Finding, correlated, equal, exceeds, higher, 
 from unweave.recipes.recipe import Conclusion, Job, Scale, at, data_or_stand_in, recipe
 from unweave.runs.config import Config
 from unweave.runs.evaluation import codes_of
-from unweave.runs.likelihood import log_likelihood
 from unweave.runs.run import Run
 
 Floats = NDArray[np.float64]

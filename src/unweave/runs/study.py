@@ -1,4 +1,4 @@
-"""A study: which configs, over which seeds. A small file, or a function that returns configs."""
+"""A study: configs and seeds. It is a small file, or a function that returns configs."""
 
 import dataclasses
 import importlib
@@ -10,13 +10,14 @@ from typing import Any
 
 from unweave.errors import UnweaveError, unknown
 from unweave.runs.config import Config, merge, read_file
+from unweave.runs.flat import flatten
 
 _KEYS = ("name", "title", "base", "grid", "variants", "seeds", "search", "target", "metrics")
 
 
 @dataclasses.dataclass(frozen=True)
 class PlannedRun:
-    """One run of a study: the variant it belongs to, what the variant sets, and the whole config.
+    """One run of a study: its variant, the settings of the variant, and the whole config.
 
     Example:
         >>> PlannedRun("beta=4", {"objective.beta": 4}, Config.read(words=["data=circles", "seed=3"])).config.seed
@@ -39,8 +40,8 @@ class Study:
         search: what :mod:`unweave.runs.tune` may vary, by key; empty for a plain study.
         base: the config as given, before any variant (for the search).
         seeds: as given (for the search).
-        target: the score that the search optimises and that the report puts first.
-        metrics: what the runs are scored by beyond the usual; ``all`` for every standard metric.
+        target: the score that the search optimises and that comes first in the report.
+        metrics: further metrics, beyond the usual ones; ``all`` for every standard metric.
 
     Example:
         >>> study = Study.of({
@@ -71,7 +72,7 @@ class Study:
 
     @classmethod
     def of(cls, mapping: Mapping[str, Any], *, name: str) -> "Study":
-        """A study from what a study file holds: ``base``, ``grid`` and/or ``variants``, ``seeds``."""
+        """A study from the content of a study file: ``base``, ``grid`` and/or ``variants``, ``seeds``."""
         for key in mapping:
             if key not in _KEYS:
                 raise unknown("key of a study", str(key), _KEYS)
@@ -89,7 +90,7 @@ class Study:
         runs = []
         for (label, own), point in itertools.product(variants.items(), _points(grid)):
             changed = merge(nested(own), nested(point))
-            shown = {**_flat(own), **{key: _named(value) for key, value in point.items()}}
+            shown = {**flatten(own), **{key: _named(value) for key, value in point.items()}}
             told = " ".join(part for part in (label, *_words(point, grid)) if part)
             for seed in seeds if not search else ():
                 try:
@@ -126,7 +127,7 @@ class Study:
         made = [_config(value) for value in configs]
         if not made:
             raise UnweaveError(f"{name} has no configs: the function must return at least one")
-        flats = [_flat_config(config) for config in made]
+        flats = [flatten(config.to_mapping()) for config in made]
         keys = list(dict.fromkeys(key for flat in flats for key in flat if key != "seed"))
         varied = {
             key: [flat[key] for flat in flats if key in flat]
@@ -140,7 +141,7 @@ class Study:
         return cls(name, _once(runs), title)
 
     def with_seeds(self, seeds: "int | Sequence[int]") -> "Study":
-        """The same variants over other seeds; runs that were made before keep their folders.
+        """The same variants over other seeds; runs that exist keep their folders.
 
         Example:
             >>> study = Study.of({"base": {"data": "circles"}, "seeds": 2}, name="s")
@@ -189,7 +190,7 @@ def load(target: str) -> Study:
 
 
 def seeds_of(given: Any) -> tuple[int, ...]:
-    """Seeds as a study file gives them: how many, or which.
+    """Seeds as a study file gives them: a number of seeds, or a list.
 
     Example:
         >>> seeds_of(3), seeds_of([5, 7])
@@ -207,14 +208,14 @@ def seeds_of(given: Any) -> tuple[int, ...]:
 
 
 def metrics_of(given: Any) -> tuple[str, ...]:
-    """Metrics by name, as a list or with commas between them; ``all`` stays that word.
+    """Metrics by name or reference, as a list or separated by commas; ``all`` stays ``all``.
 
     Example:
         >>> metrics_of("MIG,dci"), metrics_of(["all"])
         (('mig', 'dci'), ('all',))
     """
     from unweave.metrics import metric_spelling
-    from unweave.runs.evaluation import MODEL_METRICS
+    from unweave.model_metrics import MODEL_METRICS
 
     names = given.split(",") if isinstance(given, str) else [str(name) for name in given]
     chosen = [name.strip() for name in names if name.strip()]
@@ -248,38 +249,24 @@ def _points(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _words(point: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]) -> list[str]:
-    """What tells a point of a grid from the others: ``beta=4``, or just the name where a part varies."""
+    """What distinguishes a point of a grid: ``beta=4``, or just the name where a part varies."""
     short = [key.split(".")[-1] for key in varied]
-    said = []
+    words = []
     for key, value in point.items():
         if len({str(other) for other in varied[key]}) < 2:
             continue
         last = key.split(".")[-1]
         name = last if short.count(last) == 1 else key
         value = _named(value)
-        said.append(str(value) if isinstance(value, str) and "." not in key else f"{name}={value}")
-    return said
+        words.append(str(value) if isinstance(value, str) and "." not in key else f"{name}={value}")
+    return words
 
 
 def _named(value: Any) -> Any:
-    """A part with options by its name; other values as they are."""
+    """The name of a part with options; other values unchanged."""
     if isinstance(value, Mapping):
         return str(value.get("name", "")) or " ".join(f"{k}={v}" for k, v in value.items())
     return value
-
-
-def _flat(mapping: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in mapping.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}".removesuffix(".name")] = value
-    return flat
-
-
-def _flat_config(config: Config) -> dict[str, Any]:
-    return _flat(config.to_mapping())
 
 
 def _mapping(mapping: Mapping[str, Any], key: str) -> dict[str, Any]:
