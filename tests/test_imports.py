@@ -14,6 +14,7 @@ GROUND = {"errors", "references", "slots", "atomic"}
 ALLOWED = {
     "errors": set(),
     "atomic": {"errors"},
+    "papers": set(),
     "references": {"errors"},
     "slots": {"errors", "references"},
     "functional": GROUND,
@@ -36,7 +37,7 @@ ALLOWED["model_metrics"] = ALLOWED["gan"] | {"gan", "data", "metrics"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "model_metrics", "standardise"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs", "plots", "theory"}
 ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots"}
-ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory"}
+ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory", "papers"}
 ALLOWED["__main__"] = {"cli"}
 
 
