@@ -204,6 +204,10 @@ class Run:
         data = self._open_data()
         self._record_data(data)
         model, objective = fresh(self.config, data.dataset, device, self._channels(data))
+        if changed := self.config.changed_parts():
+            raise UnweaveError(
+                f"{self.folder} cannot be trained: {'; '.join(changed)}; bring the old code back, or start a new run"
+            )
         try:
             with _Session(self) as session:
                 trainer = Trainer(
@@ -243,6 +247,8 @@ class Run:
 
     def _load_model(self, device: str) -> LoadedModel:
         model = self.config.make_model(self.dataset().image_shape).to(device)
+        for sentence in self.config.changed_parts():
+            logger.warning("%s: %s", self.folder, sentence)
         if status.is_trained(self.folder):
             from safetensors.torch import load_file
 

@@ -215,13 +215,13 @@ def metrics_of(given: Any) -> tuple[str, ...]:
         (('mig', 'dci'), ('all',))
     """
     from unweave.metrics import metric_spelling
-    from unweave.model_metrics import MODEL_METRICS
+    from unweave.model_metrics import model_metrics
 
     names = given.split(",") if isinstance(given, str) else [str(name) for name in given]
     chosen = [name.strip() for name in names if name.strip()]
     if any(name.lower() == "all" for name in chosen):
         return ("all",)
-    return tuple(dict.fromkeys(metric_spelling(name, more=MODEL_METRICS) for name in chosen))
+    return tuple(dict.fromkeys(metric_spelling(name, more=model_metrics()) for name in chosen))
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
