@@ -117,9 +117,10 @@ def test_mistakes_are_told(mapping: dict[str, object], message: str) -> None:
     ("target", "message"),
     [
         ("nothing.yaml", "there is no config file nothing.yaml"),
-        ("nothing.py", "there is no file nothing.py"),
-        ("no_such_module:f", "cannot import no_such_module"),
-        ("json:nothing", "json has no function 'nothing'"),
+        ("nothing.py", "nothing.py:study cannot be loaded: there is no file"),
+        ("no_such_module:f", "there is no module no_such_module"),
+        ("json:nothing", "json has no 'nothing'"),
+        ("json:__name__", "'__name__' of json is not a function"),
         ("json", "a study is a .yaml file"),
     ],
 )
