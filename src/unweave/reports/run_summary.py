@@ -173,7 +173,9 @@ def labels_of(runs: Sequence[RunLike]) -> list[str]:
         ['seed=0', 'seed=1']
     """
     flat = [flatten(vars(run.config)) for run in runs]
-    parts = {key for run in runs for key, value in vars(run.config).items() if part_mapping(value) is not None}
+    parts = {
+        key for run in runs for key, value in vars(run.config).items() if part_mapping(value) is not None
+    }
     keys = [key for key in flat[0] if len({str(entry.get(key)) for entry in flat}) > 1]
     # Names of parts say more than their options or the length of training: the rest is told in the table.
     names = [key for key in keys if key in parts]

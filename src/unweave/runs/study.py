@@ -250,9 +250,18 @@ def _words(point: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]) -> lis
             continue
         last = key.split(".")[-1]
         name = last if short.count(last) == 1 else key
-        value = _named(value)
+        value = _shortened(_named(value), [_named(other) for other in varied[key]])
         words.append(str(value) if isinstance(value, str) and "." not in key else f"{name}={value}")
     return words
+
+
+def _shortened(value: Any, others: Sequence[Any]) -> Any:
+    """A reference without its module or file, if no other value has the same name; other values unchanged."""
+    if not (isinstance(value, str) and is_reference(value)):
+        return value
+    short = split_reference(value)[1]
+    same = {str(other) for other in others if str(other).endswith((f":{short}", short))}
+    return short if len(same) == 1 else value
 
 
 def _named(value: Any) -> Any:
