@@ -1,4 +1,4 @@
-"""Files that are whole or absent: what is written appears under its name only when it is complete on disk."""
+"""Files that are complete or absent: a file gets its name only when its whole content is on disk."""
 
 import errno
 import json
@@ -11,7 +11,7 @@ from unweave.errors import UnweaveError
 
 
 def write(path: Path, content: bytes | str) -> None:
-    """Write a file so that a crash at any moment leaves the old content or the new one, never a part.
+    """Write a file so that a crash at any moment leaves the old content or the new one, never a part of it.
 
     Example:
         >>> import tempfile
@@ -38,7 +38,7 @@ def write(path: Path, content: bytes | str) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write a value as indented JSON, whole or not at all.
+    """Write a value as indented JSON, complete or not at all.
 
     Example:
         >>> import tempfile
@@ -50,8 +50,32 @@ def write_json(path: Path, value: Any) -> None:
     write(path, json.dumps(value, indent=2) + "\n")
 
 
+def read_json(path: Path, default: dict[str, Any] | None = None) -> dict[str, Any]:
+    """The mapping in a JSON file, or ``default`` if there is no such file; one sentence if it cannot be read.
+
+    Example:
+        >>> read_json(Path("nowhere.json"), default={})
+        {}
+        >>> read_json(Path("nowhere.json"))
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: nowhere.json: there is no such file
+    """
+    try:
+        content = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        if default is not None:
+            return default
+        raise UnweaveError(f"{path}: there is no such file") from None
+    except (OSError, ValueError) as error:
+        raise UnweaveError(f"cannot read {path}: {error}") from error
+    if not isinstance(content, dict):
+        raise UnweaveError(f"cannot read {path}: it holds no mapping")
+    return content
+
+
 def explain(error: OSError, path: Path) -> UnweaveError:
-    """A failed write as a sentence that says which file and what to do.
+    """A failed write as a sentence: which file, why, and what to do.
 
     Example:
         >>> print(explain(OSError(errno.ENOSPC, "No space left on device"), Path("runs/a/b.pt")))
@@ -64,7 +88,7 @@ def explain(error: OSError, path: Path) -> UnweaveError:
         errno.EPERM: "permission denied; choose a folder you may write to with --out",
         errno.EROFS: "the folder is read-only; choose another one with --out",
         errno.ENOTDIR: "a part of that path is a file, not a folder; choose another folder with --out",
-        errno.EEXIST: "a file stands where a folder is needed; choose another folder with --out",
+        errno.EEXIST: "there is a file where a folder is needed; choose another folder with --out",
     }
     return UnweaveError(f"cannot write {path}: {reasons.get(error.errno or 0, error.strerror or str(error))}")
 

@@ -3,13 +3,13 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from unweave import slots
+from unweave import references
 from unweave.errors import UnweaveError
 from unweave.metrics import (
     METRICS,
@@ -111,9 +111,9 @@ def test_optional_arrays_are_passed_where_they_are_known() -> None:
 
 
 def test_installed_metrics_are_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    installed: dict[str, Callable[[], object]] = {"spread": lambda: Spread, "mig": lambda: Spread}
+    installed = dict.fromkeys(("spread", "mig"), SimpleNamespace(load=lambda: Spread))
     monkeypatch.setattr(
-        slots, "entry_points_of", lambda group: installed if group == "unweave.metrics" else {}
+        references, "entry_points_of", lambda group: installed if group == "unweave.metrics" else {}
     )
     assert isinstance(resolve_metric("Spread"), Spread)
     assert resolve_metric("mig") is METRICS["mig"], "a built-in name stays what it is"

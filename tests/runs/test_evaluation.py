@@ -1,15 +1,27 @@
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from unweave import cli
 from unweave.errors import UnweaveError
-from unweave.metrics import METRICS
+from unweave.metrics import METRICS, Score
+from unweave.model_metrics import (
+    MODEL_METRICS,
+    Evaluated,
+    LogLikelihood,
+    ModelMetric,
+    log_likelihood,
+    model_metric,
+)
 from unweave.runs import Config, Run
 from unweave.runs import evaluation as module
 from unweave.runs.evaluation import evaluate
+from unweave.training.randomness import generator
 
 TINY = [
     *("data=circles", "data.size=32", "latents=2", "batch_size=4", "steps=2"),
@@ -20,8 +32,6 @@ TINY = [
 @pytest.fixture
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     monkeypatch.setattr(module, "SAMPLES", 600)
-    monkeypatch.setattr(module, "LIKELY", 2)
-    monkeypatch.setattr("unweave.runs.likelihood.PARTICLES", 20)
     made = Run.create(Config.read(words=TINY), tmp_path / "run")
     made.train()
     return made
@@ -84,8 +94,83 @@ def test_distances_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_log_likelihood_of_a_run(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = module.log_likelihood
-    monkeypatch.setattr(module, "log_likelihood", lambda *a, **k: few(*a, **{**k, "particles": 20}))
-    score = evaluate(run, metrics=["log_likelihood"])["log_likelihood"]
-    assert score.constants["images"] == 2
-    assert score.value < 0
+    few = LogLikelihood(particles=20, images=2)
+    by_object = evaluate(run, metrics=[few])["log_likelihood"]
+    monkeypatch.setitem(MODEL_METRICS, "log_likelihood", few)
+    messages: list[str] = []
+    by_name = evaluate(run, metrics=["log-likelihood"], tell=messages.append)["log_likelihood"]
+    assert by_name == by_object
+    assert "log-likelihood: image 2 of 2, 20 particles each" in messages
+    assert by_name.constants["images"] == 2
+    assert by_name.value < 0
+    images = run.dataset().sample(2, generator(run.config.seed, "evaluation", 1)).images
+    assert by_name == log_likelihood(run.model(), images, particles=20, seed=run.config.seed)
+
+
+class Seen(ModelMetric):
+    """Two scores: the mean of some reconstructions, and a draw of torch."""
+
+    name = "seen"
+
+    @property
+    def labels(self) -> dict[str, str]:
+        return {"seen": "seen", "drawn": "drawn"}
+
+    def compute(self, evaluated: Evaluated, rng: np.random.Generator) -> dict[str, Score]:
+        mean = float(np.mean(evaluated.model.reconstruct(evaluated.dataset.sample(3, rng).images)))
+        drawn = float(torch.rand(()))
+        return {"seen": Score("seen", mean + evaluated.codes.step), "drawn": Score("drawn", drawn)}
+
+
+def test_metrics_of_models_from_outside_are_classes_objects_and_references(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(
+        "from unweave.metrics import Score\n"
+        "from unweave.model_metrics import ModelMetric\n"
+        "class Steps(ModelMetric):\n"
+        "    name = 'steps_taken'\n"
+        "    def compute(self, evaluated, rng):\n"
+        "        return Score(self.name, float(evaluated.codes.step), range=(0, None))\n"
+    )
+    before = torch.get_rng_state()
+    first = evaluate(run, metrics=[Seen, "mig"])
+    assert torch.equal(torch.get_rng_state(), before), "the caller's random numbers are left alone"
+    torch.rand(3)
+    again = evaluate(run, metrics=[Seen(), f"{file}:Steps"])
+    assert {name: again[name] for name in ("seen", "drawn")} == {
+        name: first[name] for name in ("seen", "drawn")
+    }
+    assert again["steps_taken"].value == 2
+    assert {"seen", "drawn", "mig", "steps_taken"} <= set(run.scores)
+
+
+def test_installed_metrics_of_models_are_known_by_name(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> object:
+        raise ImportError("no module named nothing")
+
+    points = {
+        "seen": SimpleNamespace(load=lambda: Seen),
+        "broken": SimpleNamespace(name="broken", dist=None, load=broken),
+    }
+    monkeypatch.setattr(
+        model_metric, "entry_points_of", lambda group: points if group == "unweave.model_metrics" else {}
+    )
+    assert set(evaluate(run, metrics=["Seen"])) == {"seen", "drawn"}
+    assert "broken of an installed package cannot be loaded" in caplog.text
+    with pytest.raises(UnweaveError, match="did you mean seen"):
+        evaluate(run, metrics=["sene"])
+
+
+def test_a_model_is_opened_once_until_its_weights_change(run: Run) -> None:
+    model = run.model()
+    assert run.model() is model
+    assert Run(run.folder).model() is model, "whoever opens the run gets the same object"
+    assert run.dataset() is Run(run.folder).dataset()
+    weights = load_file(run.folder / "model.safetensors")
+    save_file({name: tensor + 1 for name, tensor in weights.items()}, run.folder / "model.safetensors")
+    changed = run.model()
+    assert changed is not model
+    for name, tensor in changed.state_dict().items():
+        assert torch.equal(tensor, weights[name] + 1), name

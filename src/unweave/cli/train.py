@@ -15,7 +15,7 @@ from unweave.errors import UnweaveError
 
 if TYPE_CHECKING:
     from unweave.runs.run import Run
-    from unweave.training.loop import Outcome
+    from unweave.training.trainer import Outcome
 
 
 @click.command(cls=Command)

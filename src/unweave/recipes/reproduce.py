@@ -15,7 +15,7 @@ from unweave.plots import save
 from unweave.recipes.claims import Verdict
 from unweave.recipes.recipe import Job, Recipe, Scale, told
 from unweave.runs.executors import Event, Executor
-from unweave.runs.run import Run
+from unweave.runs.status import seconds_taken
 from unweave.runs.sweep import Member, Sweep, estimate, preview
 
 RESULT = "result.json"
@@ -151,7 +151,7 @@ def expected_cost(
         return Cost(0, 0.0, 0.0), "the conclusion alone"
     with preview(study, root / POOL) as sweep:
         expected = estimate(sweep, 1)
-        done = sum(_taken(member.run) for member in sweep.members if member.done)
+        done = sum(seconds_taken(member.run.folder) for member in sweep.members if member.done)
         return Cost(len(sweep.members), expected.seconds + done, 0.0), expected.source
 
 
@@ -230,8 +230,8 @@ def conclude(
         pictures=list(outcome.pictures),
         command=command_of(recipe.id, scale, words),
     )
-    runs = {m.run.folder.resolve(): m.run for m in sweep.members} if sweep is not None else {}
-    cost = Cost(len(runs), sum(map(_taken, runs.values())), time.perf_counter() - started)
+    runs = {member.run.folder.resolve() for member in sweep.members} if sweep is not None else set()
+    cost = Cost(len(runs), sum(map(seconds_taken, runs)), time.perf_counter() - started)
     atomic.write_json(folder / RESULT, dict(vars(result)))
     atomic.write_json(folder / COST, dict(vars(cost)))
     return folder, result, cost
@@ -249,13 +249,6 @@ def read_result(path: Path) -> Result:
         True
     """
     return Result(**json.loads(path.read_text()))
-
-
-def _taken(run: Run) -> float:
-    """Training time, and the time from its end to the writing of the first scores."""
-    codes, weights = run.folder / "codes.npz", run.folder / "model.safetensors"
-    scored = codes.stat().st_mtime - weights.stat().st_mtime if codes.exists() and weights.exists() else 0.0
-    return run.seconds + max(0.0, scored)
 
 
 def _plain(values: Mapping[str, Any]) -> dict[str, Any]:

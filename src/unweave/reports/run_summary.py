@@ -1,6 +1,6 @@
 """What a page shows of a run, computed from its model, its data set and its scores, without training."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from unweave.metrics import GridEmbedding, Score, embed_grid, mig
 from unweave.plots import traversal_codes
+from unweave.runs.flat import flatten, part_mapping
 
 SHOWN_IMAGES = 8
 SHOWN_LATENTS = 10
@@ -171,12 +172,15 @@ def run_labels(runs: Sequence[RunLike]) -> list[str]:
         >>> run_labels([run("Deconv", 0), run("Deconv", 1)])
         ['seed=0', 'seed=1']
     """
-    flat = [_flat(run.config) for run in runs]
+    flat = [flatten(vars(run.config)) for run in runs]
+    parts = {
+        key for run in runs for key, value in vars(run.config).items() if part_mapping(value) is not None
+    }
     keys = [key for key in flat[0] if len({str(entry.get(key)) for entry in flat}) > 1]
     # Names of parts are more informative than their options or the number of steps; the table shows the rest.
-    names = [key for key in keys if key.endswith(".name")]
-    for chosen in (names, [key for key in keys if "." in key], keys):
-        labels = [" · ".join(_short(key, entry.get(key)) for key in chosen) for entry in flat]
+    names = [key for key in keys if key in parts]
+    for chosen in (names, [key for key in keys if key in parts or "." in key], keys):
+        labels = [" · ".join(_short(key, entry.get(key), parts) for key in chosen) for entry in flat]
         if chosen and len(set(labels)) == len(runs):
             return labels
     folders = [run.folder.name for run in runs]
@@ -193,22 +197,11 @@ def settings(config: Any) -> dict[str, str]:
         >>> settings(N(decoder=N(name="Deconv", options={"depth": 4}), latents=10))
         {'decoder': 'Deconv', 'decoder.depth': '4', 'latents': '10'}
     """
-    return {key.removesuffix(".name"): str(value) for key, value in _flat(config).items()}
+    return {key: str(value) for key, value in flatten(vars(config)).items()}
 
 
-def _flat(config: Any) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in vars(config).items():
-        if hasattr(value, "name") and hasattr(value, "options"):
-            flat[f"{key}.name"] = value.name
-            flat |= {f"{key}.{option}": setting for option, setting in dict(value.options).items()}
-        else:
-            flat[key] = value
-    return flat
-
-
-def _short(key: str, value: Any) -> str:
-    return str(value) if key.endswith(".name") else f"{key}={value}"
+def _short(key: str, value: Any, parts: Collection[str]) -> str:
+    return str(value) if key in parts else f"{key}={value}"
 
 
 def _kl(run: RunLike, means: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:

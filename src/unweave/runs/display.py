@@ -1,4 +1,4 @@
-"""How far a sweep is: the runs under way, what has ended and how, the time left."""
+"""Progress of a sweep: the runs in progress, how the others ended, the time left."""
 
 import time
 from collections.abc import Sequence
@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from unweave.runs.executors import Event
-from unweave.runs.run_index import last_record
+from unweave.runs.history import FILE, last_record
 from unweave.runs.sweep import Member, duration
 
 
 class SweepDisplay:
-    """A bar for the sweep and one for each run under way; where there is no terminal, a line for each run that ends.
+    """A bar for the sweep and one for each run in progress; without a terminal, a line for each run that ends.
 
     Args:
         members: the runs that are left to do.
@@ -43,10 +43,10 @@ class SweepDisplay:
         self.all = self.progress.add_task("[bold]runs", total=len(members), note="")
 
     def tell(self, event: Event) -> None:
-        """Take notice of what an executor tells."""
+        """Show what an executor reports."""
         if event.kind == "beat" or event.folder is None:
             for folder, bar in self.bars.items():
-                record = last_record(folder / "history.jsonl")
+                record = last_record(folder / FILE)
                 note = " ".join(
                     f"{key} {record[key]:.1f}" for key in ("reconstruction", "kl") if key in record
                 )
@@ -60,7 +60,7 @@ class SweepDisplay:
         if event.folder in self.bars:
             self.progress.remove_task(self.bars.pop(event.folder))
         if event.kind == "lost":
-            self.console.print(f"[yellow]{title}: its process is gone; it goes on from its last state")
+            self.console.print(f"[yellow]{title}: its process died; it continues from its last saved state")
         if event.kind == "ended":
             self.ended += 1
             passed = time.monotonic() - self.started

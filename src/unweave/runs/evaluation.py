@@ -1,8 +1,6 @@
-"""Scores of a run: its data are encoded once, and every score is computed from the codes that are kept."""
+"""Scores of a run: its data are encoded once, and every score is computed from the stored codes or the model."""
 
-import logging
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,24 +9,13 @@ from numpy.typing import NDArray
 
 from unweave import atomic
 from unweave.data import Dataset
-from unweave.metrics import (
-    AnyMetric,
-    Encoded,
-    Metric,
-    MetricLike,
-    Score,
-    choose_metrics,
-    elbo_scores,
-    embed_grid,
-    score_all,
-)
-from unweave.runs.likelihood import log_likelihood
-from unweave.runs.run import Codes, Run
+from unweave.metrics import AnyMetric, Encoded, Metric, MetricLike, Score, choose_metrics, score_all
+from unweave.model_metrics import Codes, Evaluated, ModelMetric, model_metrics
+from unweave.runs.run import Run
+from unweave.runs.status import CODES, SCORES
 from unweave.training import cpu
 from unweave.training.randomness import generator, seed_torch
 from unweave.vae import Model, as_tensor
-
-logger = logging.getLogger("unweave")
 
 SAMPLES = 10_000
 """Images that are encoded, as in the reference protocols of the scores."""
@@ -36,14 +23,18 @@ SAMPLES = 10_000
 DECODED = 1_000
 """How many of them are decoded as well, for the likelihood."""
 
+QUICK = ("elbo", "mig", "factor_vae_score", "geometry")
+"""The metrics of every run; they take about a second."""
+
 Tell = Callable[[str], None]
 
 
 def codes_of(run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambda _: None) -> Codes:
-    """The codes of a run: from ``codes.npz`` if that belongs to the present weights, otherwise encoded and kept.
+    """The codes of a run: from ``codes.npz`` if that belongs to the present weights, otherwise encoded and stored.
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> from unweave.runs import Config
         >>> config = Config.read(words=["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"])
         >>> run = Run.create(config, Path(tempfile.mkdtemp()) / "run")
@@ -52,34 +43,15 @@ def codes_of(run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambd
         >>> codes_of(run).means.shape
         (10000, 2)
     """
-    path = run.folder / "codes.npz"
-    vae, step = run.model_and_step(device)
-    kept = _load(path)
-    if kept is not None and kept.step == step:
-        return kept
+    path = run.folder / CODES
+    model, step = run.model_and_step(device)
+    stored = Codes.load(path)
+    if stored is not None and stored.step == step:
+        return stored
     cpu.prepare(torch.get_num_threads())
-    codes = _encode(vae, run.dataset(), run.config.seed, step, tell)
-    _save(path, codes)
+    codes = _encode(model, run.dataset(), run.config.seed, step, tell)
+    codes.save(path)
     return codes
-
-
-QUICK = ("elbo", "mig", "factor_vae_score", "geometry")
-"""Scores of a run that was not asked for more; they take about a second."""
-
-OF_MODELS = ("elbo", "geometry", "log_likelihood")
-"""Scores that need more than codes: the bound and its parts, the image of a factor grid, importance sampling."""
-
-
-class _OfModel(AnyMetric):
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-
-MODEL_METRICS: dict[str, AnyMetric] = {name: _OfModel(name) for name in OF_MODELS}
-"""Metrics that need more than codes, by name."""
-
-LIKELY = 64
-"""Images whose log-likelihood is estimated; each takes thousands of decoded particles."""
 
 
 def evaluate(
@@ -94,19 +66,20 @@ def evaluate(
 
     By default ELBO, NLL, KL (per latent) and latents used where the model has a likelihood; MIG and the FactorVAE score
     where factors are known; the geometry score where two of them span a plane. ``metrics=["all"]`` adds every standard
-    metric of :data:`unweave.metrics.METRICS` that the data allow. Scores that are asked for by name join those that the
-    folder has, if they are of the same weights.
+    metric of :data:`unweave.metrics.METRICS` that the data allow. Scores of metrics that are named are added to the
+    stored ones, if these are of the same weights.
 
     Args:
         run: what to score.
-        metrics: as for :func:`unweave.metrics.resolve_metric`, or "elbo", "geometry", "log_likelihood" (minutes), or
-            "all".
+        metrics: as for :func:`unweave.metrics.resolve_metric`, names of :data:`unweave.model_metrics.MODEL_METRICS`,
+            metrics that need a model, or "all".
         threads: metrics computed at a time.
         device: of the model.
-        tell: told what is being done.
+        tell: called with a line of text for each part of the work.
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> from unweave.runs import Config
         >>> config = Config.read(words=["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"])
         >>> run = Run.create(config, Path(tempfile.mkdtemp()) / "run")
@@ -114,65 +87,63 @@ def evaluate(
         >>> sorted(evaluate(run))
         ['elbo', 'factor_vae_score', 'geometry', 'kl', 'latents_used', 'mig', 'nll']
     """
+    chosen, explicit = _chosen(metrics)
+    before = Codes.load(run.folder / CODES)
+    codes = codes_of(run, device=device, tell=tell)
+    encoded = _encoded(codes, run.dataset())
+    of_codes = [metric for metric in chosen if isinstance(metric, Metric)]
+    if not explicit:
+        of_codes = [metric for metric in of_codes if metric.needs <= encoded.has]
+    scores: dict[str, Score] = {}
+    for metric in chosen:
+        if isinstance(metric, ModelMetric):
+            scores |= _model_scores(metric, run, codes, device, tell)
+        elif of_codes:  # all of them together, in the place of the first
+            scores |= score_all(encoded, of_codes, seed=run.config.seed, threads=threads, tell=tell)
+            of_codes = []
+    same_weights = metrics is not None and before is not None and before.step == codes.step
+    stored = run.scores if same_weights else {}
+    new = {name: score.to_json() for name, score in scores.items()}
+    atomic.write_json(run.folder / SCORES, {**stored, **new})
+    return scores
+
+
+def _chosen(metrics: Sequence[MetricLike] | None) -> tuple[list[AnyMetric], bool]:
+    """The metrics to compute, and whether each was requested, so that data which do not allow it are an error."""
     everything = metrics is not None and any(isinstance(m, str) and m.lower() == "all" for m in metrics)
     wanted: list[MetricLike] = list(QUICK if metrics is None else metrics)
     if everything:
         wanted = ["elbo", *wanted, "geometry"]
-    found = choose_metrics(wanted, more=MODEL_METRICS)
-    chosen = {metric.name for metric in found}
-    before = _load(run.folder / "codes.npz")
-    codes = codes_of(run, device=device, tell=tell)
-    dataset, seed = run.dataset(), run.config.seed
-    factors = codes.factors if dataset.space is not None else None
-    if factors is not None and not np.any(factors != factors[0]):
-        factors = None
-    encoded = Encoded.of(codes.means, factors, codes.scales if np.all(codes.scales > 0) else None)
-    scores: dict[str, Score] = {}
-    if "elbo" in chosen and (shown := len(codes.nll)):
-        scores = elbo_scores(codes.nll, codes.kl[:shown], codes.scales[:shown])
-    of_codes = [metric for metric in found if isinstance(metric, Metric)]
-    if metrics is None or everything:
-        of_codes = [metric for metric in of_codes if metric.needs <= encoded.has]
-    scores |= score_all(encoded, of_codes, seed=seed, threads=threads, tell=tell)
-    if "geometry" in chosen and encoded.factors is not None:
-        tell("geometry")
-        grid = embed_grid(run.model(device).codes, dataset)
-        if grid is not None:
-            scores["geometry"] = grid.score()
-    if "log_likelihood" in chosen:
-        images = _some_images(dataset, seed)
-        scores["log_likelihood"] = log_likelihood(run.model(device), images, seed=seed, tell=tell)
-    kept = run.scores if metrics is not None and before is not None and before.step == codes.step else {}
-    written = {**kept, **{name: score.to_json() for name, score in scores.items()}}
-    atomic.write_json(run.folder / "scores.json", written)
-    return scores
+    return choose_metrics(wanted, more=model_metrics()), metrics is not None and not everything
 
 
-def _some_images(dataset: Dataset, seed: int) -> NDArray[Any]:
-    rng = generator(seed, "evaluation", 1)
-    if dataset.count is None:
-        return dataset.sample(LIKELY, rng).images
-    return dataset.at(rng.choice(dataset.count, min(LIKELY, dataset.count), replace=False))
+def _encoded(codes: Codes, dataset: Dataset) -> Encoded:
+    factors = codes.varying_factors if dataset.space is not None else None
+    return Encoded.of(codes.means, factors, codes.scales if np.all(codes.scales > 0) else None)
 
 
-def _encode(vae: Model, dataset: Dataset, seed: int, step: int, tell: Tell) -> Codes:
-    rng = generator(seed, "evaluation")
-    factors: NDArray[Any] | None
-    images: Callable[[NDArray[Any]], NDArray[Any]]
-    if dataset.count is None:
-        chosen, images = dataset.evaluation(SAMPLES, rng), dataset.images
-        factors = chosen
-    else:
-        chosen = dataset.evaluation_rows(SAMPLES, rng)
-        images, factors = dataset.at, None if dataset.space is None else dataset.factors_at(chosen)
+def _model_scores(
+    metric: ModelMetric, run: Run, codes: Codes, device: torch.device | str, tell: Tell
+) -> dict[str, Score]:
+    tell(metric.name)
+    seed = run.config.seed
+    evaluated = Evaluated(run.model(device), run.dataset(), codes, tell)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        found = metric.compute(evaluated, generator(seed, "evaluation", 1))
+    return {found.name: found} if isinstance(found, Score) else found
+
+
+def _encode(model: Model, dataset: Dataset, seed: int, step: int, tell: Tell) -> Codes:
+    chosen, images, factors = _evaluation_sample(dataset, generator(seed, "evaluation"))
     means, scales, kl, nll = [], [], [], []
     block = 250
     with torch.no_grad(), torch.random.fork_rng():
         seed_torch(seed, "evaluation")
         for start in range(0, len(chosen), block):
             tell(f"encoding {start} of {len(chosen)} images")
-            measured = vae.measure(
-                as_tensor(images(chosen[start : start + block]), vae.device), likelihood=start < DECODED
+            measured = model.measure(
+                as_tensor(images(chosen[start : start + block]), model.device), likelihood=start < DECODED
             )
             means.append(measured.means.cpu().numpy())
             scales.append(measured.scales.cpu().numpy())
@@ -189,24 +160,12 @@ def _encode(vae: Model, dataset: Dataset, seed: int, step: int, tell: Tell) -> C
     )
 
 
-def _save(path: Path, codes: Codes) -> None:
-    import io
-
-    buffer = io.BytesIO()
-    arrays = {name: getattr(codes, name) for name in ("means", "scales", "kl", "nll", "step")}
-    if codes.factors is not None:
-        arrays["factors"] = codes.factors
-    np.savez(buffer, **arrays)
-    atomic.write(path, buffer.getvalue())
-
-
-def _load(path: Path) -> Codes | None:
-    if not path.exists():
-        return None
-    try:
-        with np.load(path, allow_pickle=False) as kept:
-            factors = kept.get("factors")
-            return Codes(kept["means"], kept["scales"], kept["kl"], factors, kept["nll"], int(kept["step"]))
-    except Exception as error:  # whatever a damaged file makes numpy raise: encode again
-        logger.warning("%s is damaged (%s); encoding again", path.name, type(error).__name__)
-        return None
+def _evaluation_sample(
+    dataset: Dataset, rng: np.random.Generator
+) -> tuple[NDArray[Any], Callable[[NDArray[Any]], NDArray[Any]], NDArray[Any] | None]:
+    """Keys of the images to encode (factors, or row numbers), keys to images, and the factors if they are known."""
+    if dataset.count is None:
+        factors = dataset.evaluation(SAMPLES, rng)
+        return factors, dataset.images, factors
+    rows = dataset.evaluation_rows(SAMPLES, rng)
+    return rows, dataset.at, None if dataset.space is None else dataset.factors_at(rows)

@@ -1,4 +1,4 @@
-"""Where runs are worked off: processes of this machine, or a Ray cluster. One interface; the runs do not notice."""
+"""Where runs are executed: processes of this machine, or a Ray cluster, behind one interface."""
 
 import collections
 import contextlib
@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 from unweave.errors import UnweaveError, unknown
-from unweave.runs.worker import Ended, fail, is_done, work
+from unweave.runs.status import is_done
+from unweave.runs.worker import IMPORT_PATHS, Ended, add_import_paths, fail, import_paths, work
 
 Kind = Literal["started", "ended", "lost", "beat"]
 
@@ -23,7 +24,7 @@ Kind = Literal["started", "ended", "lost", "beat"]
 class Event:
     """What happened to a run: it started, it ended (how), its process was lost and it is queued again; or a beat.
 
-    Beats come about twice a second, with no run, so that a display can look at what is under way.
+    Beats belong to no run. They come about twice a second, so that a display can update.
 
     Example:
         >>> Event("ended", Path("runs/a"), "finished").how
@@ -40,21 +41,22 @@ Stop = Callable[[], bool]
 
 
 class Executor(Protocol):
-    """Works off the runs in some folders, in whatever order, and tells what happens."""
+    """Executes the runs in some folders, in any order, and reports what happens."""
 
     def execute(self, folders: Sequence[Path], tell: Tell, stop: Stop, metrics: Sequence[str] = ()) -> None:
-        """Returns when every run has ended, or soon after ``stop`` says so (the runs then are interrupted)."""
+        """Returns when every run has ended, or soon after ``stop`` returns true (the runs are then interrupted)."""
 
 
 class Local:
     """Processes of this machine, one thread each, each on a core of its own, each taking run after run.
 
-    A process that dies is replaced and its run goes on from its last saved state; a run that has cost ``attempts``
-    processes is given up as failed. If the sweep itself is killed, the processes notice and save their runs.
+    A process that dies is replaced, and its run continues from its last saved state. A run whose process has died
+    ``attempts`` times has failed. If the sweep itself is killed, the processes notice and save their runs. They import
+    modules from the folders that this process imports from, and have its current folder.
 
     Args:
-        workers: processes; none: as many as there are cores for us.
-        attempts: processes that a run may cost.
+        workers: processes; none: as many as there are available cores.
+        attempts: processes that may die with a run.
         checkpoint_seconds: time between the saved states of a run.
         pinned: keep each process on one core.
 
@@ -84,7 +86,7 @@ class Local:
         stop: Stop = lambda: False,
         metrics: Sequence[str] = (),
     ) -> None:
-        """Work off the runs; see :class:`Executor`."""
+        """Execute the runs; see :class:`Executor`."""
         pool = _Pool(self, folders, tell, metrics)
         beat = time.monotonic()
         try:
@@ -99,7 +101,7 @@ class Local:
 
 
 class Inline:
-    """This very process, one run after the other: for notebooks and for runs so short that a process costs more.
+    """This process, one run after the other: for notebooks, and for runs so short that starting a process takes longer.
 
     Example:
         >>> Inline().workers
@@ -115,7 +117,7 @@ class Inline:
         stop: Stop = lambda: False,
         metrics: Sequence[str] = (),
     ) -> None:
-        """Work off the runs; see :class:`Executor`."""
+        """Execute the runs; see :class:`Executor`."""
         for folder in folders:
             if stop():
                 return
@@ -124,16 +126,16 @@ class Inline:
 
 
 class _Pool:
-    """The worker processes of one call, the runs that wait and the runs that are lost too often."""
+    """The worker processes of one call, the queue of runs, and how often the process of each run has died."""
 
     def __init__(self, settings: Local, folders: Sequence[Path], tell: Tell, metrics: Sequence[str]) -> None:
         self.settings = settings
         self.metrics = metrics
         self.tell = tell
         self.queue = collections.deque(folders)
-        self.later: list[tuple[float, Path]] = []  # at work in another process: asked again after a while
+        self.later: list[tuple[float, Path]] = []  # another process works on it: tried again later
         self.lost: collections.Counter[Path] = collections.Counter()
-        self.stillborn = 0
+        self.failed_starts = 0
         self.selector = selectors.DefaultSelector()
         self.workers = {slot: self._start(slot) for slot in range(min(settings.workers, len(folders)))}
 
@@ -158,7 +160,7 @@ class _Pool:
                 if answer is None:
                     self._replace(key.data)
                 elif answer == "ready":
-                    worker.ready, self.stillborn = True, 0
+                    worker.ready, self.failed_starts = True, 0
                 elif worker.folder is not None:
                     folder, worker.folder = worker.folder, None
                     self._ended(folder, answer)
@@ -166,20 +168,20 @@ class _Pool:
     def _ended(self, folder: Path, how: Ended) -> None:
         if how == "busy":
             self.later.append((time.monotonic() + 1.0, folder))
-        elif how == "interrupted":  # somebody asked the process to stop, not us
+        elif how == "interrupted":  # the process was stopped, but not by us
             self._again(folder)
         else:
             self.tell(Event("ended", folder, how))
 
     def _replace(self, slot: int) -> None:
-        """A worker is gone: another takes its place, and its run goes on from its last saved state."""
+        """Replace a worker that has died; its run continues from its last saved state."""
         worker = self.workers[slot]
         assert worker.process.stdout is not None
         self.selector.unregister(worker.process.stdout)
         code = worker.process.wait()
-        self.stillborn += not worker.ready
-        if self.stillborn >= 2 * self.settings.attempts:
-            raise UnweaveError(f"worker processes do not start ({_why(code)}); their words are above")
+        self.failed_starts += not worker.ready
+        if self.failed_starts >= 2 * self.settings.attempts:
+            raise UnweaveError(f"worker processes do not start ({_why(code)}); their messages are above")
         self.workers[slot] = self._start(slot)
         if worker.folder is None:
             return
@@ -203,8 +205,8 @@ class _Pool:
             [sys.executable, "-m", "unweave.runs.worker", str(core), str(settings.checkpoint_seconds)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, **dict.fromkeys(_THREADS, "1")},
-            start_new_session=True,  # Ctrl-C is for us; we then ask them to stop
+            env={**os.environ, **dict.fromkeys(_THREADS, "1"), IMPORT_PATHS: json.dumps(import_paths())},
+            start_new_session=True,  # Ctrl-C interrupts this process only, which then stops the workers
         )
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
@@ -212,7 +214,7 @@ class _Pool:
         return _Worker(process)
 
     def close(self) -> None:
-        """Let workers finish: idle ones see the end of their input, those at work save their run first."""
+        """End the workers: idle ones reach the end of their input, busy ones save their run first."""
         for worker in self.workers.values():
             assert worker.process.stdin is not None
             with contextlib.suppress(BrokenPipeError):
@@ -243,12 +245,12 @@ class _Worker:
     def ask(self, folder: Path, metrics: Sequence[str]) -> None:
         assert self.process.stdin is not None
         self.folder = folder
-        with contextlib.suppress(BrokenPipeError):  # it died this moment; its closed output tells
+        with contextlib.suppress(BrokenPipeError):  # it has just died, which its closed output will show
             self.process.stdin.write(json.dumps([str(folder), list(metrics)]).encode() + b"\n")
             self.process.stdin.flush()
 
     def answers(self) -> list[Any]:
-        """Whole lines that have come; ``None`` at the end: there will be no more."""
+        """The complete lines received so far; ``None`` at the end of the output."""
         assert self.process.stdout is not None
         piece: bytes | None = self.process.stdout.read(65536)
         if piece is None:
@@ -267,14 +269,16 @@ def _why(code: int) -> str:
 class OnRay:
     """A Ray cluster: an existing one, or one on this machine for as long as the sweep lasts.
 
-    The folders must be seen by every node under the same path. A run whose worker or node dies is given to another one
-    and goes on from its last saved state; the lock in its folder keeps two from working at it at once.
+    The folders must have the same path on every node. A run whose worker or node dies is given to another one and
+    continues from its last saved state; the lock in its folder keeps two processes from working on it at a time.
+    Workers import modules from the folders that this process imports from, and change to its current folder, where
+    these exist on their node; nothing is uploaded.
 
     Args:
         address: of a cluster (``auto``, ``host:6379``, ``ray://host:10001``); none: ``RAY_ADDRESS``, else a local one.
-        workers: runs at once on a local cluster; none: as many as there are cores.
-        resources: what a run takes, e.g. ``{"CPU": 1, "GPU": 0.25}``.
-        attempts: processes that a run may cost.
+        workers: runs at a time on a local cluster; none: as many as there are cores.
+        resources: of one run, e.g. ``{"CPU": 1, "GPU": 0.25}``.
+        attempts: processes that may die with a run.
         checkpoint_seconds: time between the saved states of a run.
 
     Example:
@@ -304,7 +308,7 @@ class OnRay:
         stop: Stop = lambda: False,
         metrics: Sequence[str] = (),
     ) -> None:
-        """Work off the runs; see :class:`Executor`."""
+        """Execute the runs; see :class:`Executor`."""
         ray = _ray()
         begun = not ray.is_initialized()
         if begun:
@@ -326,11 +330,11 @@ class OnRay:
         else:
             options |= {
                 "num_cpus": self.workers or len(os.sched_getaffinity(0)),
-                "object_store_memory": 100 * 2**20,  # runs exchange nothing but the name of a folder
+                "object_store_memory": 100 * 2**20,  # only names of folders are exchanged
             }
         try:
             ray.init(**options)
-        except Exception as error:  # Ray raises many kinds for a cluster that is not there
+        except Exception as error:  # Ray raises many kinds for a cluster that cannot be reached
             raise UnweaveError(
                 f"cannot reach a Ray cluster at {self.address or 'this machine'}: {str(error).splitlines()[0][:200]}"
             ) from error
@@ -347,16 +351,14 @@ class OnRay:
             runtime_env={"env_vars": dict.fromkeys(_THREADS, "1")},
         )
         device = "cuda" if self.resources.get("GPU") else "cpu"
-        pending = {
-            task.remote(str(folder.resolve()), device, self.checkpoint_seconds, list(metrics)): folder
-            for folder in folders
-        }
+        options = _RayTask(device, self.checkpoint_seconds, list(metrics), str(Path.cwd()), import_paths())
+        pending = {task.remote(str(folder.resolve()), options): folder for folder in folders}
         begun: set[Path] = set()
         while pending:
             if stop():
                 for reference in pending:
                     ray.cancel(reference, force=False)
-                ray.wait(list(pending), num_returns=len(pending), timeout=60)  # they save their runs
+                ray.wait(list(pending), num_returns=len(pending), timeout=60)  # until their runs are saved
                 return
             ended, _ = ray.wait(list(pending), num_returns=1, timeout=0.5)
             for name in pending.values():
@@ -367,30 +369,42 @@ class OnRay:
                 name = pending.pop(reference)
                 try:
                     how: Ended = ray.get(reference)
-                except Exception as error:  # the run itself reports what it raises: this is Ray's
+                except Exception as error:  # an error of Ray: the run reports its own errors
                     fail(name, f"its process was lost {self.attempts} times: {type(error).__name__}")
                     how = "failed"
                 tell(Event("ended", name, how))
             tell(Event("beat"))
 
 
-def _on_ray(folder: str, device: str, checkpoint_seconds: float, metrics: list[str]) -> Ended:
+class _RayTask(NamedTuple):
+    """What a worker of the cluster must know besides the folder of its run."""
+
+    device: str
+    checkpoint_seconds: float
+    metrics: list[str]
+    current_folder: str
+    import_paths: list[str]
+
+
+def _on_ray(folder: str, options: _RayTask) -> Ended:
     """A run on a node of the cluster; waits for a predecessor that has lost its node but not yet noticed."""
-    from unweave.runs.worker import work
     from unweave.training.signals import StopOnSignal
 
-    asker = os.getppid()
-    with StopOnSignal() as stop:  # as which a cancelled task arrives
+    with contextlib.suppress(OSError):  # the node may not have that folder
+        os.chdir(options.current_folder)
+    add_import_paths([path for path in options.import_paths if Path(path).exists()])
+    parent = os.getppid()
+    with StopOnSignal() as stop:  # a cancelled task receives a signal
         while True:
             ended = work(
                 Path(folder),
-                device=device,
-                checkpoint_seconds=checkpoint_seconds,
-                metrics=metrics,
-                stop=lambda: stop() or os.getppid() != asker,
+                device=options.device,
+                checkpoint_seconds=options.checkpoint_seconds,
+                metrics=options.metrics,
+                stop=lambda: stop() or os.getppid() != parent,
             )
             if ended == "interrupted" and not stop():
-                os._exit(1)  # the node is gone and this process with it: Ray gives the run to another one
+                os._exit(1)  # the node is gone and so is this process: Ray gives the run to another one
             if ended != "busy":
                 return ended
             time.sleep(1.0)
@@ -409,7 +423,7 @@ EXECUTORS: dict[str, type] = {"local": Local, "inline": Inline, "ray": OnRay}
 
 
 def make(name: str, **options: Any) -> Executor:
-    """The executor of that name with the options it knows; those that are none are left to it.
+    """The executor of that name with its options; an option that is ``None`` takes its default.
 
     Example:
         >>> type(make("local", workers=3, address=None)).__name__
@@ -430,7 +444,7 @@ def make(name: str, **options: Any) -> Executor:
 
 
 def read_resources(words: str) -> dict[str, float]:
-    """What a run takes, from ``CPU=1,GPU=0.5``.
+    """The resources of a run, from ``CPU=1,GPU=0.5``.
 
     Example:
         >>> read_resources("CPU=1,GPU=0.5")

@@ -12,7 +12,7 @@ COLUMNS = ("status", "data", "objective", "decoder", "seed", "step", "elbo", "mi
 
 
 def listing(entries: Sequence[RunEntry], root: Path, columns: Sequence[str] | None = None) -> list[list[str]]:
-    """A head and a line for each run: its folder and some of its keys (by default those that any run has).
+    """A header and a line for each run: its folder and some of its keys (by default those that any run has).
 
     Example:
         >>> listing([RunEntry(Path("runs/a"), {"seed": 3, "mig": 0.51234})], Path("runs"), ["seed", "mig"])
@@ -28,7 +28,7 @@ def listing(entries: Sequence[RunEntry], root: Path, columns: Sequence[str] | No
 
 
 def differences(folders: Sequence[Path]) -> list[list[str]]:
-    """A head and a line for each key in which runs differ, settings first, then what came out.
+    """A header and a line for each key in which runs differ, settings first, then results.
 
     Example:
         >>> import tempfile
@@ -53,7 +53,7 @@ def differences(folders: Sequence[Path]) -> list[list[str]]:
 
 
 def log_of(folder: Path) -> str:
-    """What a run said while it was worked off.
+    """The log of a run that an executor executed.
 
     Example:
         >>> import tempfile

@@ -1,10 +1,9 @@
-"""All runs under a folder, found again by what they are. The run folders are the truth; the index can be thrown away.
+"""All runs under a folder, found by their config, status and scores. The run folders are the truth.
 
-The index is an SQLite file beside the runs. Before every answer it is brought up to date: a run's folder changes its
-time stamp whenever one of its files is replaced, so only those that changed are read again.
+The index is an SQLite file beside the runs and can be deleted at any time. It is updated before every answer: the time
+stamp of a run's folder changes whenever one of its files is replaced, so only folders that changed are read again.
 """
 
-import contextlib
 import csv
 import functools
 import io
@@ -19,7 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from unweave import atomic
 from unweave.errors import UnweaveError, plain, unknown
+from unweave.runs import history
+from unweave.runs.flat import flatten
+from unweave.runs.status import SCORES, is_trained, last_status, present_status, recorded_status
 
 logger = logging.getLogger("unweave")
 
@@ -50,7 +53,7 @@ class RunEntry:
 
     @functools.cached_property
     def facts(self) -> Mapping[str, Any]:
-        """All keys with their values; read from the index's text when first asked for."""
+        """All keys with their values; decoded at first use."""
         return json.loads(self.known) if isinstance(self.known, str) else self.known
 
     def __getitem__(self, key: str) -> Any:
@@ -59,7 +62,7 @@ class RunEntry:
 
 @dataclass(frozen=True)
 class Condition:
-    """One word of a question: ``objective=FactorVAE``, ``objective.gamma>10``, ``status!=finished``.
+    """A condition on runs: ``objective=FactorVAE``, ``objective.gamma>10``, ``status!=finished``.
 
     Names are compared without regard to case, hyphens and underscores.
 
@@ -74,7 +77,7 @@ class Condition:
 
     @classmethod
     def read(cls, word: str) -> "Condition":
-        """The condition that a word states."""
+        """The condition that a word of the command line states."""
         found = re.fullmatch(r"([\w.\-]+)\s*(<=|>=|!=|=|<|>)\s*(.*)", word.strip())
         if not found or (found[2] in ("<", ">", "<=", ">=") and _number(found[3]) is None):
             raise UnweaveError(
@@ -100,12 +103,12 @@ class RunIndex:
     def __init__(self, root: Path | str = "runs", *, index: Path | None = None) -> None:
         self.root = Path(root)
         if not self.root.is_dir():
-            raise UnweaveError(f"there is no folder {self.root}; say where the runs are with --root")
+            raise UnweaveError(f"there is no folder {self.root}; give the folder of the runs with --root")
         self.path = index or self.root / INDEX
         self.connection = self._open()
 
     def close(self) -> None:
-        """Let go of the index."""
+        """Close the file of the index."""
         self.connection.close()
 
     def find(
@@ -128,10 +131,10 @@ class RunIndex:
         rows = self.connection.execute(
             f"SELECT folder, facts, running FROM runs WHERE {where} ORDER BY folder", values
         ).fetchall()
-        entries = [
-            _alive(RunEntry(self.root / folder, facts)) if running else RunEntry(self.root / folder, facts)
-            for folder, facts, running in rows
-        ]
+        entries = [RunEntry(self.root / folder, facts) for folder, facts, _ in rows]
+        for number, (_, _, running) in enumerate(rows):
+            if running:
+                entries[number] = _with_present_status(entries[number])
         if sort:
             name, down = sort.lstrip("-"), sort.startswith("-")
             having = [entry for entry in entries if entry[name] is not None]
@@ -147,30 +150,30 @@ class RunIndex:
         return {self.root / folder: problem for folder, problem in rows}
 
     def refresh(self) -> int:
-        """Bring the index up to date; returns how many folders were read."""
-        kept = {row[0]: row[1] for row in self.connection.execute("SELECT folder, stamp FROM runs")}
+        """Update the index; returns how many folders were read."""
+        indexed = {row[0]: row[1] for row in self.connection.execute("SELECT folder, stamp FROM runs")}
         seen: dict[str, int] = {}
-        _walk(str(self.root), "", kept, seen)
-        changed = [name for name, stamp in seen.items() if kept.get(name) != stamp]
-        gone = [name for name in kept if name not in seen]
+        _walk(str(self.root), "", indexed, seen)
+        changed = [name for name, stamp in seen.items() if indexed.get(name) != stamp]
+        gone = [name for name in indexed if name not in seen]
         if changed or gone:
             try:
                 with self.connection:
-                    self._forget([*gone, *(name for name in changed if name in kept)])
+                    self._forget([*gone, *(name for name in changed if name in indexed)])
                     self._read(changed, seen)
             except sqlite3.OperationalError as error:
                 raise UnweaveError(f"cannot write the index {self.path}: {error}") from error
         return len(changed)
 
     def rebuild(self) -> int:
-        """Throw the index away and read every run folder; returns how many there are."""
+        """Delete the index and read every run folder; returns how many there are."""
         self.close()
         self.path.unlink(missing_ok=True)
         self.connection = self._open()
         return self.refresh()
 
     def locate(self, word: str) -> Path:
-        """The folder of the one run that a word means: a folder, or the beginning of a label or identity."""
+        """The folder of the one run that a word names: a folder, or the beginning of a label or identity."""
         for place in (Path(word), self.root / word):
             if (place / "run.json").exists():
                 return place
@@ -183,12 +186,12 @@ class RunIndex:
             return found[0]
         if found:
             raise UnweaveError(
-                f"{word} may be any of {len(found)} runs ({found[0]}, {found[1]}, ...): say more of it"
+                f"{word} may be any of {len(found)} runs ({found[0]}, {found[1]}, ...): give more of its name"
             )
-        raise UnweaveError(f"there is no run {word} in {self.root}; `unweave runs list` shows those that are")
+        raise UnweaveError(f"there is no run {word} in {self.root}; `unweave runs list` shows all runs")
 
     def remove(self, folders: Iterable[Path]) -> None:
-        """Delete run folders, with all that is in them."""
+        """Delete run folders with all their content."""
         for folder in folders:
             if not (folder / "run.json").exists():
                 raise UnweaveError(f"{folder} is not the folder of a run: it has no run.json")
@@ -199,18 +202,18 @@ class RunIndex:
         self.refresh()
 
     def _open(self) -> sqlite3.Connection:
-        for path in (self.path, self.path, ":memory:"):  # the second time after a damaged one was removed
+        for path in (self.path, self.path, ":memory:"):  # the second time after a damaged file was removed
             connection = None
             try:
                 connection = sqlite3.connect(path, timeout=30)
-                connection.execute("PRAGMA synchronous = OFF")  # it can always be made again
+                connection.execute("PRAGMA synchronous = OFF")  # the index can always be rebuilt
                 if connection.execute("PRAGMA user_version").fetchone()[0] == _FORMAT:
                     return connection
                 if not connection.execute("SELECT name FROM sqlite_master").fetchall():
                     connection.executescript(_SCHEMA)
                     return connection
             except sqlite3.OperationalError:
-                continue  # no place to write it: then without a file
+                continue  # the folder is not writable: then in memory
             except sqlite3.DatabaseError:
                 pass
             if connection is not None:
@@ -238,7 +241,7 @@ class RunIndex:
                 known = read_facts(self.root / name)
             except UnweaveError as error:
                 problem = str(error)
-                logger.warning("%s; the run is left out", problem)
+                logger.warning("%s; the run is omitted", problem)
             self.connection.execute(
                 "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)",
                 (number, name, stamps[name], known.get("status") == "running", problem, json.dumps(known)),
@@ -246,13 +249,13 @@ class RunIndex:
             for key, value in known.items():
                 text = None if value is None else plain(str(value))
                 facts.append((key, number, _number(value), text))
-        facts.sort()  # in the order of the table, so that it is written from left to right
+        facts.sort()  # in the order of the table, which SQLite writes fastest
         self.connection.executemany("INSERT INTO facts VALUES (?, ?, ?, ?)", facts)
         self.connection.executemany("INSERT OR IGNORE INTO keys VALUES (?)", {(fact[0],) for fact in facts})
 
 
 def read_facts(folder: Path) -> dict[str, Any]:
-    """Everything worth asking for of a run, flat: its status and times, its config, its scores.
+    """Everything that runs can be found by, with flat keys: status and times, config, scores, last losses.
 
     Example:
         >>> import tempfile
@@ -262,26 +265,26 @@ def read_facts(folder: Path) -> dict[str, Any]:
         >>> facts["status"], facts["data"], facts["seed"]
         ('new', 'Circles', 3)
     """
-    made = _json(folder / "run.json")
+    made = atomic.read_json(folder / "run.json")
     config = made.get("config")
     if not isinstance(config, dict):
         from unweave.runs.config import read_file
 
         config = read_file(folder / "config.yaml")
-    status = _json(folder / "status.json", {})
-    scores = _json(folder / "scores.json", {})
-    last = last_record(folder / "history.jsonl")
-    finished = (folder / "model.safetensors").exists()
+    recorded = recorded_status(folder)
+    scores = atomic.read_json(folder / SCORES, default={})
+    last = history.last_record(folder / history.FILE)
+    step = config.get("steps") if is_trained(folder) else last.get("step", recorded.get("step", 0))
     facts: dict[str, Any] = {
         "label": folder.name,
         "identity": made.get("identity"),
         "created": made.get("created"),
-        "status": "finished" if finished else status.get("status", "new"),
-        "reason": status.get("reason"),
-        "seconds": status.get("seconds"),
-        "step": config.get("steps") if finished else last.get("step", status.get("step", 0)),
+        "status": last_status(folder),
+        "reason": recorded.get("reason"),
+        "seconds": recorded.get("seconds"),
+        "step": step,
     }
-    facts |= flatten(config)
+    facts |= {key: _joined(value) for key, value in flatten(config).items()}
     for name, score in scores.items():
         if not isinstance(score, dict) or "value" not in score:
             raise UnweaveError(f"cannot read {folder / 'scores.json'}: {name} has no value")
@@ -290,50 +293,8 @@ def read_facts(folder: Path) -> dict[str, Any]:
     return {key: value for key, value in facts.items() if not isinstance(value, dict)}
 
 
-def flatten(config: Mapping[str, Any]) -> dict[str, Any]:
-    """A config with dotted keys: parts by name, their options behind them.
-
-    Example:
-        >>> flatten({"objective": {"name": "BetaVAE", "beta": 4.0}, "steps": 10})
-        {'objective': 'BetaVAE', 'objective.beta': 4.0, 'steps': 10}
-    """
-    flat: dict[str, Any] = {}
-    for key, value in config.items():
-        if isinstance(value, Mapping):
-            flat[key] = value.get("name")
-            flat |= {f"{key}.{option}": v for option, v in value.items() if option != "name"}
-        else:
-            flat[key] = value
-    return {key: " ".join(map(str, v)) if isinstance(v, list | tuple) else v for key, v in flat.items()}
-
-
-def last_record(history: Path) -> dict[str, Any]:
-    """The last whole record of a history, without the lists in it; empty if there is none. Reads the end only.
-
-    Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "history.jsonl"
-        >>> _ = path.write_text('{"step": 1, "kl": 2.0}' + chr(10) + '{"step": 2, "k')
-        >>> last_record(path)
-        {'step': 1, 'kl': 2.0}
-    """
-    try:
-        with history.open("rb") as file:
-            size = file.seek(0, io.SEEK_END)
-            file.seek(max(0, size - 8192))
-            lines = file.read().splitlines()
-    except OSError:
-        return {}
-    for line in reversed(lines):
-        with contextlib.suppress(ValueError):
-            record = json.loads(line)
-            if isinstance(record, dict):
-                return {key: value for key, value in record.items() if not isinstance(value, list)}
-    return {}
-
-
 def damage(folder: Path) -> Iterator[str]:
-    """What is wrong with the files of a run, read in full: each sentence names a file, and its line if it has lines.
+    """What is wrong with the files of a run, each read in full: a sentence names the file, and its line in a history.
 
     Example:
         >>> import tempfile
@@ -344,20 +305,20 @@ def damage(folder: Path) -> Iterator[str]:
         path = folder / name
         if path.exists() or name == "run.json":
             try:
-                _json(path)
+                atomic.read_json(path)
             except UnweaveError as error:
                 yield str(error)
-    history = folder / "history.jsonl"
-    if history.exists():
-        for number, line in enumerate(history.read_bytes().splitlines(), 1):
+    path = folder / history.FILE
+    if path.exists():
+        for number, line in enumerate(path.read_bytes().splitlines(), 1):
             try:
                 json.loads(line)
             except ValueError:
-                yield f"{history}, line {number}, is no record: it is passed over"
+                yield f"{path}, line {number}, is no record: it is skipped"
 
 
 def export(entries: Sequence[RunEntry], path: Path) -> Path:
-    """Write runs as a table, a row each: ``.csv``, or ``.parquet`` (with the extra ``parquet``).
+    """Write runs as a table, one row each: ``.csv``, or ``.parquet`` (with the extra ``parquet``).
 
     Example:
         >>> import tempfile
@@ -369,8 +330,6 @@ def export(entries: Sequence[RunEntry], path: Path) -> Path:
     columns = list(dict.fromkeys(key for entry in entries for key in entry.facts))
     rows = [[str(entry.folder), *(entry[key] for key in columns)] for entry in entries]
     if path.suffix == ".csv":
-        from unweave import atomic
-
         buffer = io.StringIO()
         writer = csv.writer(buffer, lineterminator="\n")
         writer.writerow(["folder", *columns])
@@ -409,8 +368,8 @@ def export(entries: Sequence[RunEntry], path: Path) -> Path:
     return path
 
 
-def _walk(root: str, prefix: str, kept: Mapping[str, int], seen: dict[str, int]) -> None:
-    """Every run folder under ``root`` with its time stamp; what lies inside a run is not looked at."""
+def _walk(root: str, prefix: str, indexed: Mapping[str, int], seen: dict[str, int]) -> None:
+    """Every run folder under ``root`` with its time stamp; folders inside a run are not searched."""
     try:
         with os.scandir(os.path.join(root, prefix) if prefix else root) as entries:  # noqa: PTH118  thousands of them
             inner = [e for e in entries if e.name[0] != "." and e.name not in _SKIPPED and e.is_dir()]
@@ -418,10 +377,10 @@ def _walk(root: str, prefix: str, kept: Mapping[str, int], seen: dict[str, int])
         return
     for entry in inner:
         name = f"{prefix}/{entry.name}" if prefix else entry.name
-        if name in kept or os.path.exists(f"{entry.path}/run.json"):  # noqa: PTH110  ten times as fast as a Path
+        if name in indexed or os.path.exists(f"{entry.path}/run.json"):  # noqa: PTH110  ten times as fast as a Path
             seen[name] = entry.stat().st_mtime_ns
         else:
-            _walk(root, name, kept, seen)
+            _walk(root, name, indexed, seen)
 
 
 def _clause(condition: Condition) -> tuple[str, list[Any]]:
@@ -434,34 +393,15 @@ def _clause(condition: Condition) -> tuple[str, list[Any]]:
     return exists.format(f"number {condition.sign} ?"), [condition.key, number]
 
 
-def _alive(entry: RunEntry) -> RunEntry:
-    """A run that says it is running, but whose process is gone, is interrupted."""
-    if entry["status"] != "running":
-        return entry
-    import fcntl
-
-    try:
-        with (entry.folder / ".lock").open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return entry
-    except OSError:
-        pass
-    return RunEntry(entry.folder, {**entry.facts, "status": "interrupted"})
+def _with_present_status(entry: RunEntry) -> RunEntry:
+    """A run that was running when the index read it may be interrupted now: its process may be gone."""
+    now = present_status(entry.folder, entry["status"])
+    return entry if now == entry["status"] else RunEntry(entry.folder, {**entry.facts, "status": now})
 
 
-def _json(path: Path, default: dict[str, Any] | None = None) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        if default is not None:
-            return default
-        raise UnweaveError(f"{path}: there is no such file") from None
-    except (OSError, ValueError) as error:
-        raise UnweaveError(f"cannot read {path}: {error}") from error
-    if not isinstance(content, dict):
-        raise UnweaveError(f"cannot read {path}: it holds no mapping")
-    return content
+def _joined(value: Any) -> Any:
+    """A list as words, since a fact is a number or a text."""
+    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
 
 
 def _number(value: Any) -> float | None:

@@ -1,22 +1,22 @@
-"""A study: which configs, over which seeds. A small file, or a function that returns configs."""
+"""A study: configs and seeds. It is a small file, or a function that returns configs."""
 
 import dataclasses
-import importlib
-import importlib.util
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from unweave.errors import UnweaveError, unknown
+from unweave.references import import_object, is_reference, split_reference
 from unweave.runs.config import Config, merge, read_file
+from unweave.runs.flat import flatten
 
 _KEYS = ("name", "title", "base", "grid", "variants", "seeds", "search", "target", "metrics")
 
 
 @dataclasses.dataclass(frozen=True)
 class PlannedRun:
-    """One run of a study: the variant it belongs to, what the variant sets, and the whole config.
+    """One run of a study: its variant, the settings of the variant, and the whole config.
 
     Example:
         >>> PlannedRun("beta=4", {"objective.beta": 4}, Config.read(words=["data=circles", "seed=3"])).config.seed
@@ -39,8 +39,8 @@ class Study:
         search: what :mod:`unweave.runs.tune` may vary, by key; empty for a plain study.
         base: the config as given, before any variant (for the search).
         seeds: as given (for the search).
-        target: the score that the search optimises and that the report puts first.
-        metrics: what the runs are scored by beyond the usual; ``all`` for every standard metric.
+        target: the score that the search optimises and that comes first in the report.
+        metrics: further metrics, beyond the usual ones; ``all`` for every standard metric.
 
     Example:
         >>> study = Study.of({
@@ -71,7 +71,7 @@ class Study:
 
     @classmethod
     def of(cls, mapping: Mapping[str, Any], *, name: str) -> "Study":
-        """A study from what a study file holds: ``base``, ``grid`` and/or ``variants``, ``seeds``."""
+        """A study from the content of a study file: ``base``, ``grid`` and/or ``variants``, ``seeds``."""
         for key in mapping:
             if key not in _KEYS:
                 raise unknown("key of a study", str(key), _KEYS)
@@ -89,7 +89,7 @@ class Study:
         runs = []
         for (label, own), point in itertools.product(variants.items(), _points(grid)):
             changed = merge(nested(own), nested(point))
-            shown = {**_flat(own), **{key: _named(value) for key, value in point.items()}}
+            shown = {**flatten(own), **{key: _named(value) for key, value in point.items()}}
             told = " ".join(part for part in (label, *_words(point, grid)) if part)
             for seed in seeds if not search else ():
                 try:
@@ -126,7 +126,7 @@ class Study:
         made = [_config(value) for value in configs]
         if not made:
             raise UnweaveError(f"{name} has no configs: the function must return at least one")
-        flats = [_flat_config(config) for config in made]
+        flats = [flatten(config.to_mapping()) for config in made]
         keys = list(dict.fromkeys(key for flat in flats for key in flat if key != "seed"))
         varied = {
             key: [flat[key] for flat in flats if key in flat]
@@ -140,7 +140,7 @@ class Study:
         return cls(name, _once(runs), title)
 
     def with_seeds(self, seeds: "int | Sequence[int]") -> "Study":
-        """The same variants over other seeds; runs that were made before keep their folders.
+        """The same variants over other seeds; runs that exist keep their folders.
 
         Example:
             >>> study = Study.of({"base": {"data": "circles"}, "seeds": 2}, name="s")
@@ -169,27 +169,21 @@ def load(target: str) -> Study:
     if target.endswith((".yaml", ".yml")):
         file = Path(target)
         return Study.of(read_file(file), name=file.stem)
-    place, _, function = target.partition(":")
-    if place.endswith(".py"):
-        module = _import_file(Path(place))
-        function = function or "study"
-    elif function:
-        try:
-            module = importlib.import_module(place)
-        except ImportError as error:
-            raise UnweaveError(f"cannot import {place}: {error}") from error
-    else:
+    reference = f"{target}:study" if target.endswith(".py") else target
+    if not is_reference(reference):
         raise UnweaveError(f"a study is a .yaml file, a .py file or module:function, got {target!r}")
-    if not callable(getattr(module, function, None)):
-        raise UnweaveError(f"{place} has no function {function!r} that returns the configs of a study")
-    made = getattr(module, function)()
+    place, function = split_reference(reference)
+    configs = import_object(reference)
+    if not callable(configs):
+        raise UnweaveError(f"{function!r} of {place} is not a function that returns the configs of a study")
+    made = configs()
     if isinstance(made, Study):
         return made
     return Study.from_configs(made, name=f"{place.split('/')[-1].removesuffix('.py')}-{function}")
 
 
 def seeds_of(given: Any) -> tuple[int, ...]:
-    """Seeds as a study file gives them: how many, or which.
+    """Seeds as a study file gives them: a number of seeds, or a list.
 
     Example:
         >>> seeds_of(3), seeds_of([5, 7])
@@ -207,20 +201,20 @@ def seeds_of(given: Any) -> tuple[int, ...]:
 
 
 def metrics_of(given: Any) -> tuple[str, ...]:
-    """Metrics by name, as a list or with commas between them; ``all`` stays that word.
+    """Metrics by name or reference, as a list or separated by commas; ``all`` stays ``all``.
 
     Example:
         >>> metrics_of("MIG,dci"), metrics_of(["all"])
         (('mig', 'dci'), ('all',))
     """
     from unweave.metrics import metric_spelling
-    from unweave.runs.evaluation import MODEL_METRICS
+    from unweave.model_metrics import model_metrics
 
     names = given.split(",") if isinstance(given, str) else [str(name) for name in given]
     chosen = [name.strip() for name in names if name.strip()]
     if any(name.lower() == "all" for name in chosen):
         return ("all",)
-    return tuple(dict.fromkeys(metric_spelling(name, more=MODEL_METRICS) for name in chosen))
+    return tuple(dict.fromkeys(metric_spelling(name, more=model_metrics()) for name in chosen))
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -248,38 +242,33 @@ def _points(grid: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _words(point: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]) -> list[str]:
-    """What tells a point of a grid from the others: ``beta=4``, or just the name where a part varies."""
+    """What distinguishes a point of a grid: ``beta=4``, or just the name where a part varies."""
     short = [key.split(".")[-1] for key in varied]
-    said = []
+    words = []
     for key, value in point.items():
         if len({str(other) for other in varied[key]}) < 2:
             continue
         last = key.split(".")[-1]
         name = last if short.count(last) == 1 else key
-        value = _named(value)
-        said.append(str(value) if isinstance(value, str) and "." not in key else f"{name}={value}")
-    return said
+        value = _shortened(_named(value), [_named(other) for other in varied[key]])
+        words.append(str(value) if isinstance(value, str) and "." not in key else f"{name}={value}")
+    return words
+
+
+def _shortened(value: Any, others: Sequence[Any]) -> Any:
+    """A reference without its module or file, if no other value has the same name; other values unchanged."""
+    if not (isinstance(value, str) and is_reference(value)):
+        return value
+    short = split_reference(value)[1]
+    same = {str(other) for other in others if str(other).endswith((f":{short}", short))}
+    return short if len(same) == 1 else value
 
 
 def _named(value: Any) -> Any:
-    """A part with options by its name; other values as they are."""
+    """The name of a part with options; other values unchanged."""
     if isinstance(value, Mapping):
         return str(value.get("name", "")) or " ".join(f"{k}={v}" for k, v in value.items())
     return value
-
-
-def _flat(mapping: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for key, value in mapping.items():
-        if isinstance(value, Mapping):
-            flat |= _flat(value, f"{prefix}{key}.")
-        else:
-            flat[f"{prefix}{key}".removesuffix(".name")] = value
-    return flat
-
-
-def _flat_config(config: Config) -> dict[str, Any]:
-    return _flat(config.to_mapping())
 
 
 def _mapping(mapping: Mapping[str, Any], key: str) -> dict[str, Any]:
@@ -304,16 +293,3 @@ def _once(runs: Sequence[PlannedRun]) -> tuple[PlannedRun, ...]:
         if same is not run and same.variant != run.variant:
             raise UnweaveError(f"the variants {same.variant!r} and {run.variant!r} are the same config")
     return tuple(seen.values())
-
-
-def _import_file(file: Path) -> Any:
-    if not file.exists():
-        raise UnweaveError(f"there is no file {file}")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:  # whatever the user's own code raises
-        raise UnweaveError(f"{file} cannot be loaded: {type(error).__name__}: {error}") from error
-    return module

@@ -5,7 +5,6 @@ import functools
 import json
 import os
 import statistics
-import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -17,16 +16,17 @@ from unweave import atomic
 from unweave.errors import UnweaveError
 from unweave.runs.config import Config
 from unweave.runs.executors import Event, Executor
+from unweave.runs.opened import open_data
 from unweave.runs.run import Run, fresh
+from unweave.runs.status import is_done, seconds_taken
 from unweave.runs.study import PlannedRun, Study
-from unweave.runs.worker import is_done
 
 MANIFEST = "sweep.json"
 
 
 @dataclass(frozen=True)
 class Member:
-    """A run of a sweep: its variant, what that sets, and the run.
+    """A run of a sweep: its variant, the settings of the variant, and the run.
 
     Example:
         >>> Member.__annotations__["variant"].__name__
@@ -45,10 +45,10 @@ class Member:
 
 
 class Sweep:
-    """The folder of a study: ``sweep.json`` (what it is), one folder for each run, ``report.html``.
+    """The folder of a study: ``sweep.json`` (its manifest), one folder for each run, ``report.html``.
 
-    A run's folder is named after its config, so a study that is started again, or has got more seeds or variants, finds
-    what it has done before.
+    A run's folder is named after its config. A study that is started again, or that has got more seeds or variants,
+    therefore finds the runs that it has made before.
 
     Example:
         >>> import tempfile
@@ -59,22 +59,27 @@ class Sweep:
     """
 
     def __init__(self, folder: Path | str) -> None:
-        self.folder = Path(folder)
+        path = Path(folder) / MANIFEST
         try:
-            kept = json.loads((self.folder / MANIFEST).read_text())
-            entries = [(e["variant"], e["settings"], self.folder / e["folder"]) for e in kept["runs"]]
+            manifest = json.loads(path.read_text())
+            places = [Path(folder) / entry["folder"] for entry in manifest["runs"]]
+            self._read(Path(folder), manifest, [Run(place) for place in places])
         except FileNotFoundError:
-            raise UnweaveError(f"{self.folder} is not the folder of a sweep: it has no {MANIFEST}") from None
+            raise UnweaveError(f"{folder} is not the folder of a sweep: it has no {MANIFEST}") from None
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise UnweaveError(f"cannot read {self.folder / MANIFEST}: {error!r}") from error
-        self.kept: dict[str, Any] = kept
-        self.name: str = kept["name"]
-        self.title: str = kept.get("title") or kept["name"]
-        self.target: str = kept.get("target") or ""
-        self.command: str = kept.get("command") or f"unweave sweep {self.name}.yaml"
-        self.metrics: tuple[str, ...] = tuple(kept.get("metrics", ()))
+            raise UnweaveError(f"cannot read {path}: {error!r}") from error
+
+    def _read(self, folder: Path, manifest: dict[str, Any], runs: Sequence[Run]) -> None:
+        self.folder = folder
+        self.manifest = manifest
+        self.name: str = manifest["name"]
+        self.title: str = manifest.get("title") or self.name
+        self.target: str = manifest.get("target") or ""
+        self.command: str = manifest.get("command") or f"unweave sweep {self.name}.yaml"
+        self.metrics: tuple[str, ...] = tuple(manifest.get("metrics", ()))
         self.members = [
-            Member(variant, settings, Run(place), self.metrics) for variant, settings, place in entries
+            Member(entry["variant"], entry["settings"], run, self.metrics)
+            for entry, run in zip(manifest["runs"], runs, strict=True)
         ]
 
     @classmethod
@@ -86,27 +91,37 @@ class Sweep:
         extra: Mapping[str, Any] | None = None,
         pool: Path | str | None = None,
     ) -> "Sweep":
-        """The sweep of a study: made, or taken up again with what the study asks for now.
+        """The sweep of a study: a new one, or the one in the folder with what the study requests now.
 
-        Its runs are in ``pool`` if that is given, which several sweeps may share: the same config is trained once.
+        Its runs are in ``pool`` if that is given. Several sweeps may share a pool: equal configs are trained once.
         """
         folder = Path(folder)
         place = folder if pool is None else Path(pool)
-        for planned in study.runs:
+        runs = [
             Run.create(planned.config, place / planned.config.label, command=_command(planned.config, place))
-        atomic.write_json(
-            folder / MANIFEST,
-            {
-                "name": study.name,
-                "title": study.title,
-                "target": study.target,
-                "metrics": list(study.metrics),
-                "command": command,
-                "runs": [_entry(planned, os.path.relpath(place, folder)) for planned in study.runs],
-                **(extra or {}),
-            },
-        )
-        return cls(folder)
+            for planned in study.runs
+        ]
+        manifest = _manifest(study, os.path.relpath(place, folder), command, extra or {})
+        atomic.write_json(folder / MANIFEST, manifest)
+        return cls._of(folder, manifest, runs)
+
+    @classmethod
+    def planned(cls, study: Study, folder: Path) -> "Sweep":
+        """The sweep that a study would be in ``folder``, with the runs that exist there; nothing is written.
+
+        Example:
+            >>> study = Study.of({"base": {"data": "circles"}, "seeds": 2}, name="tiny")
+            >>> Sweep.planned(study, Path("nowhere")).statuses["new"], Path("nowhere").exists()
+            (2, False)
+        """
+        runs = [Run(folder / run.config.label, run.config) for run in study.runs]
+        return cls._of(folder, _manifest(study, ".", None, {}), runs)
+
+    @classmethod
+    def _of(cls, folder: Path, manifest: dict[str, Any], runs: Sequence[Run]) -> "Sweep":
+        sweep = cls.__new__(cls)
+        sweep._read(folder, json.loads(json.dumps(manifest)), runs)  # as it is read from the file
+        return sweep
 
     @property
     def variants(self) -> dict[str, list[Member]]:
@@ -118,7 +133,7 @@ class Sweep:
 
     @property
     def todo(self) -> list[Member]:
-        """The runs with something left to do, seed by seed, so that every variant has an answer early."""
+        """The runs with something left to do, seed by seed, so that every variant has a result early."""
         left = [member for member in self.members if not member.done]
         return sorted(left, key=lambda member: member.run.config.seed)
 
@@ -141,7 +156,7 @@ class Sweep:
 
 @contextlib.contextmanager
 def preview(study: Study, folder: Path) -> Iterator[Sweep]:
-    """The sweep that a study would be in ``folder``, with the runs that are there already; nothing is written there.
+    """The sweep that a study would be in ``folder``, with the runs that exist there; nothing is written.
 
     Example:
         >>> study = Study.of({"base": {"data": "circles"}, "seeds": 2}, name="tiny")
@@ -149,17 +164,12 @@ def preview(study: Study, folder: Path) -> Iterator[Sweep]:
         ...     describe(sweep), Path("nowhere").exists()
         ('2 runs (1 variants x 2 seeds): 2 new', False)
     """
-    with tempfile.TemporaryDirectory() as place:
-        for planned in study.runs:
-            there = folder / planned.config.label
-            if (there / "run.json").exists():
-                (Path(place) / planned.config.label).symlink_to(there.resolve(), target_is_directory=True)
-        yield Sweep.create(study, place)
+    yield Sweep.planned(study, folder)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """How long a number of runs will take on so many workers, in seconds, and from what that is known.
+    """How long runs will take, in seconds, and what the estimate is based on.
 
     Example:
         >>> Estimate(90.0, "3 finished runs").told
@@ -171,19 +181,19 @@ class Estimate:
 
     @property
     def told(self) -> str:
-        """In words."""
+        """As text."""
         return f"about {duration(self.seconds)}"
 
 
 def estimate(sweep: Sweep, workers: int, most: int = 6) -> Estimate:
-    """The time that the runs left to do will take: from finished runs like them, else from a few timed steps.
+    """How long the runs left to do will take: from finished runs of the same kind, otherwise from a few timed steps.
 
     Each run has a core of its own.
 
     Args:
         sweep: the sweep.
-        workers: runs at once.
-        most: kinds of runs that are timed at most; others are taken for their mean.
+        workers: runs at a time.
+        most: kinds of runs that are timed; the others are estimated by their mean.
 
     Example:
         >>> import tempfile
@@ -199,12 +209,12 @@ def estimate(sweep: Sweep, workers: int, most: int = 6) -> Estimate:
     for member in sweep.members:
         if member.done and member.run.status == "finished":
             known.setdefault(_kind(member.run.config), []).append(
-                _taken(member.run) / member.run.config.steps
+                seconds_taken(member.run.folder) / member.run.config.steps
             )
     per_step = {kind: statistics.median(values) for kind, values in known.items()}
     kinds = {_kind(member.run.config): member.run.config for member in left}
     missing = [config for kind, config in kinds.items() if kind not in per_step]
-    # Neighbours are alike (one decoder at several betas): those that are timed lie apart.
+    # Neighbours are alike (one decoder at several betas), so the timed ones are spread evenly.
     for config in missing[:: max(1, -(-len(missing) // most))]:
         step, score = _pace(_kind(config))
         per_step[_kind(config)] = step + score / config.steps
@@ -220,7 +230,7 @@ def estimate(sweep: Sweep, workers: int, most: int = 6) -> Estimate:
 
 
 def duration(seconds: float) -> str:
-    """A length of time in words.
+    """A length of time as text.
 
     Example:
         >>> duration(42), duration(600), duration(9000), duration(200_000)
@@ -239,27 +249,21 @@ def _kind(config: Config) -> str:
     return json.dumps({k: v for k, v in mapping.items() if k not in ("seed", "steps")}, sort_keys=True)
 
 
-def _taken(run: Run) -> float:
-    """Training time, and the time from its end to the writing of the scores."""
-    scored = (run.folder / "scores.json").stat().st_mtime - (run.folder / "model.safetensors").stat().st_mtime
-    return run.seconds + max(0.0, scored)
-
-
 @functools.cache
 def _pace(kind: str) -> tuple[float, float]:
-    """Seconds of a step, and of scoring, from three steps and one block of images encoded.
+    """Seconds of a step and of scoring, from three steps and one block of encoded images.
 
-    They are those of the processor, one thread's: what else runs on the machine does not count.
+    This is processor time of one thread, so that other processes on the machine do not count.
     """
     import numpy as np
     import torch
 
     from unweave.runs.evaluation import SAMPLES
-    from unweave.training.loop import train
+    from unweave.training import train
 
     threads = torch.get_num_threads()
     config = Config.of({**json.loads(kind), "steps": 4})
-    dataset = config.make_dataset()
+    dataset = open_data(config).dataset
     vae, objective = fresh(config, dataset, "cpu")
     clock = _Clock()
     train(
@@ -268,7 +272,7 @@ def _pace(kind: str) -> tuple[float, float]:
         dataset,
         steps=4,
         batch_size=config.batch_size,
-        learning_rate=1e-12,  # the time of a step is asked for, not where it leads
+        learning_rate=1e-12,  # only the time of a step matters, not the weights
         display=clock,
     )
     moments = clock.moments
@@ -281,7 +285,7 @@ def _pace(kind: str) -> tuple[float, float]:
 
 
 class _Clock:
-    """Notes when each step ends."""
+    """Records when each step ends."""
 
     def __init__(self) -> None:
         self.moments: list[float] = []
@@ -295,6 +299,19 @@ def _command(config: Config, folder: Path) -> str:
     return f"unweave train {place / 'config.yaml'} --out {place}"
 
 
+def _manifest(study: Study, place: str, command: str | None, extra: Mapping[str, Any]) -> dict[str, Any]:
+    """The content of ``sweep.json``; ``place`` is the folder of the runs, relative to that of the sweep."""
+    return {
+        "name": study.name,
+        "title": study.title,
+        "target": study.target,
+        "metrics": list(study.metrics),
+        "command": command,
+        "runs": [_entry(planned, place) for planned in study.runs],
+        **extra,
+    }
+
+
 def _entry(planned: PlannedRun, place: str) -> dict[str, Any]:
     return {
         "variant": planned.variant,
@@ -305,7 +322,7 @@ def _entry(planned: PlannedRun, place: str) -> dict[str, Any]:
 
 
 def describe(sweep: Sweep) -> str:
-    """The runs of a sweep in a line: how many, of what, how far.
+    """The runs of a sweep in one line: number, variants, seeds and statuses.
 
     Example:
         >>> import tempfile
@@ -324,7 +341,7 @@ def describe(sweep: Sweep) -> str:
 
 
 def listed(statuses: Mapping[str, int]) -> str:
-    """Counts of statuses in words, the good ones first.
+    """Counts of statuses as text, good ones first.
 
     Example:
         >>> listed({"diverged": 1, "finished": 9})

@@ -1,4 +1,4 @@
-"""Runs handed to trackers that some people have: TensorBoard, MLflow. The run folders stay the truth."""
+"""Copies of runs in trackers: TensorBoard, MLflow. The run folders stay the truth."""
 
 import importlib
 from collections.abc import Callable
@@ -7,17 +7,17 @@ from typing import Any
 
 from unweave.errors import UnweaveError, unknown
 from unweave.runs.executors import Event, Tell
+from unweave.runs.flat import flatten
 from unweave.runs.run import Run
-from unweave.runs.run_index import flatten
 
 
 def track(run: Run, tracker: str, folder: Path) -> str:
-    """Hand a run's config, losses and scores to a tracker; returns where they are now.
+    """Copy a run's config, losses and scores to a tracker; returns where they are.
 
     Args:
         run: the run.
         tracker: ``tensorboard`` or ``mlflow``.
-        folder: of TensorBoard's event files; MLflow goes where its own settings say.
+        folder: of TensorBoard's event files; MLflow uses its own settings.
 
     Example:
         >>> track.__annotations__["tracker"].__name__
@@ -29,7 +29,7 @@ def track(run: Run, tracker: str, folder: Path) -> str:
 
 
 def tracking(tell: Tell, tracker: str | None, folder: Path) -> Tell:
-    """``tell``, and each run that ends is handed to the tracker, if there is one.
+    """``tell``, extended so that each run that ends is copied to the tracker, if there is one.
 
     Example:
         >>> tracking(print, None, Path("runs")) is print
@@ -39,20 +39,20 @@ def tracking(tell: Tell, tracker: str | None, folder: Path) -> Tell:
         return tell
     if tracker not in TRACKERS:
         raise unknown("tracker", tracker, TRACKERS)
-    _import(tracker)  # told now, not after the first run
+    _import(tracker)  # if it is not installed, that is an error now and not after the first run
 
-    def told(event: Event) -> None:
+    def tell_and_track(event: Event) -> None:
         tell(event)
         if event.kind == "ended" and event.folder is not None:
             track(Run(event.folder), tracker, folder / "tensorboard")
 
-    return told
+    return tell_and_track
 
 
 def _tensorboard(run: Run, folder: Path) -> str:
     writer_class = _import("tensorboard").SummaryWriter
     place = folder / run.folder.name
-    for old in place.glob("events.out.tfevents.*"):  # handed over again: not twice
+    for old in place.glob("events.out.tfevents.*"):  # copied again: replace the earlier copy
         old.unlink()
     with writer_class(log_dir=str(place)) as writer:
         writer.add_text("config", "    " + run.config.to_yaml().replace("\n", "\n    "))
@@ -91,4 +91,4 @@ def _import(tracker: str) -> Any:
 
 
 TRACKERS: dict[str, Callable[[Run, Path], str]] = {"tensorboard": _tensorboard, "mlflow": _mlflow}
-"""The trackers that are known."""
+"""The known trackers."""

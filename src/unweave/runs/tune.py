@@ -1,4 +1,4 @@
-"""Search in the place of a grid: Optuna proposes, the executor runs, the run folders remember."""
+"""Search instead of a grid: Optuna proposes, the executor runs, the run folders store the results."""
 
 import dataclasses
 import json
@@ -11,10 +11,11 @@ import numpy as np
 
 from unweave import atomic
 from unweave.errors import UnweaveError, unknown
-from unweave.metrics import METRICS, Score
+from unweave.metrics import METRICS, AnyMetric, Score, choose_metrics
 from unweave.metrics.udr import udr
+from unweave.model_metrics import model_metrics
 from unweave.runs.config import Config, merge
-from unweave.runs.evaluation import OF_MODELS
+from unweave.runs.evaluation import QUICK
 from unweave.runs.executors import Executor
 from unweave.runs.run import Run
 from unweave.runs.study import PlannedRun, Study, nested
@@ -27,7 +28,7 @@ Around = Callable[[Sweep, Executor], None]
 
 @dataclasses.dataclass(frozen=True)
 class Trial:
-    """A choice of values, and what came of it: the target's mean over seeds, or why there is none.
+    """A choice of values and its result: the target's mean over seeds, or the reason why there is none.
 
     Example:
         >>> Trial(0, {"objective.beta": 4.0}).label
@@ -49,14 +50,14 @@ class Trial:
 class Search:
     """Trials of a study with a ``search``: each is one choice of values over all seeds of the study.
 
-    Trials are written down before they run, so a search that was killed goes on where it was. What it proposes follows
-    from the study and the trials before, nothing else.
+    Trials are written to disk before they run, so a search that was killed continues where it was. What it proposes
+    depends on the study and the earlier trials only.
 
     Args:
         study: with a ``search``: ``{key: [values]}`` or ``{key: {low:, high:, log:, whole:}}``.
         folder: of the runs.
         target: a score, ``elbo`` or ``udr``; none: the study's, else ``elbo``.
-        command: kept for the report.
+        command: recorded for the report.
 
     Example:
         >>> import tempfile
@@ -70,7 +71,7 @@ class Search:
         self, study: Study, folder: Path, *, target: str | None = None, command: str | None = None
     ) -> None:
         if not study.search:
-            raise UnweaveError(f"{study.name} has no search: say what may vary, or use unweave sweep")
+            raise UnweaveError(f"{study.name} has no search: name what may vary, or use unweave sweep")
         self.optuna = _optuna()
         self.study = study
         self.folder = folder
@@ -79,21 +80,21 @@ class Search:
         self.space = {key: _distribution(self.optuna, key, value) for key, value in study.search.items()}
         if self.target == "udr" and len(study.seeds) < 2:
             raise UnweaveError("udr compares seeds: give the study seeds: 2 or more")
-        self.metrics = tuple(dict.fromkeys([*study.metrics, *_metrics_for(self.target)]))
-        self.settings: list[dict[str, Any]] = self._kept()
+        self.metrics = tuple(dict.fromkeys([*study.metrics, *_metrics_for(self.target, study.metrics)]))
+        self.settings: list[dict[str, Any]] = self._stored_trials()
 
     @property
     def done(self) -> int:
-        """Trials written down so far."""
+        """Number of trials so far."""
         return len(self.settings)
 
     def run(self, trials: int, executor: Executor, around: Around | None = None) -> Sweep:
-        """Go on until there are so many trials; returns the sweep that all their runs make.
+        """Continue until there are ``trials`` trials; returns the sweep of all their runs.
 
         Args:
-            trials: in all, those of earlier sessions included.
-            executor: works off the runs.
-            around: does the working off of a sweep with the executor; by default just that.
+            trials: total number, including those of earlier sessions.
+            executor: executes the runs.
+            around: executes a sweep with the executor, with a display for example.
         """
         around = around or (lambda made, executor: made.execute(executor))
         at_once = max(1, math.ceil((getattr(executor, "workers", None) or 1) / len(self.study.seeds)))
@@ -110,11 +111,11 @@ class Search:
             made = self._sweep()
 
     def results(self) -> list[Trial]:
-        """All trials with what came of them."""
+        """All trials with their results."""
         return [self._result(number, settings) for number, settings in enumerate(self.settings)]
 
     def summary(self) -> list[str]:
-        """The best trials in words, and those without a value."""
+        """The best trials as lines of text, and those without a value."""
         results = self.results()
         good = [(trial, trial.value) for trial in results if trial.value is not None]
         good.sort(key=lambda pair: pair[1], reverse=self._higher(results))
@@ -175,14 +176,14 @@ class Search:
         run = Run(self.folder / self._config(self.settings[number], self.study.seeds[0]).label)
         return _score(run, self.target).higher_is_better
 
-    def _kept(self) -> list[dict[str, Any]]:
+    def _stored_trials(self) -> list[dict[str, Any]]:
         path = self.folder / TRIALS
         if not path.exists():
             return []
         try:
-            kept = json.loads(path.read_text())
-            trials = [{str(k): v for k, v in trial.items()} for trial in kept["trials"]]
-            same = kept["search"] == json.loads(json.dumps(dict(self.study.search)))
+            stored = json.loads(path.read_text())
+            trials = [{str(k): v for k, v in trial.items()} for trial in stored["trials"]]
+            same = stored["search"] == json.loads(json.dumps(dict(self.study.search)))
         except (OSError, ValueError, KeyError, AttributeError) as error:
             raise UnweaveError(f"cannot read {path}: {error!r}") from error
         if not same:
@@ -192,18 +193,18 @@ class Search:
         return trials
 
 
-def _metrics_for(target: str) -> list[str]:
-    """The metric that a target comes from, if it is not among the scores that every run gets."""
-    always = ("elbo", "nll", "kl", "latents_used", "udr", "mig", "factor_vae_score", "geometry")
-    if target in always:
+def _metrics_for(target: str, requested: Sequence[str]) -> list[str]:
+    """The metric that gives a target, if neither the usual metrics nor those of the study do."""
+    known: dict[str, AnyMetric] = {**METRICS, **model_metrics()}
+    computed = [*(known[name] for name in QUICK), *choose_metrics(requested, more=model_metrics())]
+    if target == "udr" or any(target in metric.labels for metric in computed):
         return []
-    for name, metric in METRICS.items():
+    for name, metric in known.items():
         if target in metric.labels:
             return [name]
-    if target in OF_MODELS:
-        return [target]
-    labels = [label for metric in METRICS.values() for label in metric.labels]
-    raise unknown("target", target, {*always, *labels, *OF_MODELS})
+    raise unknown(
+        "target", target, {"udr", *(label for m in [*computed, *known.values()] for label in m.labels)}
+    )
 
 
 def udr_of(runs: Sequence[Run]) -> Score:

@@ -1,5 +1,6 @@
-"""Training: the loop, its checkpoints, its randomness and its display."""
+"""Training: state, step and loop, with checkpoints, randomness and display."""
 
-from unweave.training.loop import Outcome, train
+from unweave.training.loop import train
+from unweave.training.trainer import Outcome, Trainer
 
-__all__ = ["Outcome", "train"]
+__all__ = ["Outcome", "Trainer", "train"]

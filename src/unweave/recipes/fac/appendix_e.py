@@ -7,6 +7,7 @@ import torch
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from unweave.model_metrics import log_likelihood
 from unweave.plots.images import image_grid
 from unweave.recipes.claims import paired
 from unweave.recipes.fac.methods import BETA_VAE, FACTOR_VAE
@@ -14,7 +15,6 @@ from unweave.recipes.fac.models import shapes_2d, shapes_3d
 from unweave.recipes.fac.scores import BestRun, best_run
 from unweave.recipes.recipe import Conclusion, Job, Scale, recipe
 from unweave.recipes.shortfall import shortfall
-from unweave.runs.likelihood import log_likelihood
 from unweave.vae import VAE
 
 DATA = {"2D": "DSprites", "3D": "Shapes3D"}

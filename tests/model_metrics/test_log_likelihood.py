@@ -9,8 +9,8 @@ from torch.distributions import Independent, MultivariateNormal, Normal
 from unweave import VAE
 from unweave.errors import UnweaveError
 from unweave.likelihoods import Gaussian
+from unweave.model_metrics import iwae, log_likelihood
 from unweave.priors import StandardNormal
-from unweave.runs.likelihood import iwae, log_likelihood
 
 W = torch.tensor([[1.0, 0.5], [0.0, -1.0], [2.0, 0.3]])
 VARIANCE = 0.4

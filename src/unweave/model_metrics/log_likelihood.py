@@ -2,7 +2,8 @@
 
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 import torch
@@ -12,10 +13,11 @@ from torch import Tensor
 from unweave.errors import UnweaveError
 from unweave.metrics import Score
 from unweave.metrics.score import interval_of_mean
+from unweave.model_metrics.model_metric import Evaluated, ModelMetric
 from unweave.vae import VAE, as_tensor
 
 PARTICLES = 5_000
-"""Particles of an image, as in FAC appendix E."""
+"""Particles per image, as in FAC appendix E."""
 
 
 @torch.no_grad()
@@ -24,15 +26,15 @@ def iwae(vae: VAE, images: Tensor, *, particles: int = PARTICLES, block: int = 2
 
         log p(x) >= log (1/K) sum_k w_k,   w_k = p(x|z_k) p(z_k) / q(z_k|x),   z_k ~ q(z|x),
 
-    for any prior, decoder and likelihood. Particles are decoded ``block`` at a time and summed up as logarithms, in
-    double precision, so neither memory nor the size of the weights sets a limit. The effective number of particles is
-    (sum w)^2 / sum w^2: near 1 it says that a single particle decides, and that the bound is loose.
+    for any prior, decoder and likelihood. Particles are decoded ``block`` at a time and summed as logarithms in double
+    precision, so neither memory nor the size of the weights sets a limit. The effective number of particles is
+    (sum w)^2 / sum w^2. Near 1, a single particle dominates and the bound is loose.
 
     Args:
         vae: the model.
         images: (n, *image_shape) in [0, 1].
         particles: K.
-        block: decoded at a time.
+        block: particles decoded at a time.
 
     Reference: FAC appendix E; Burda et al. 2016, Eq. 8.
 
@@ -61,7 +63,7 @@ def iwae(vae: VAE, images: Tensor, *, particles: int = PARTICLES, block: int = 2
 
 
 def log_likelihood(
-    vae: Any,
+    vae: object,
     images: NDArray[Any],
     *,
     particles: int = PARTICLES,
@@ -71,35 +73,73 @@ def log_likelihood(
     """The mean importance-weighted bound on ``log p(x)`` in nats per image, with the interval of that mean.
 
     A likelihood that is a loss without its constant (MSE, overlap losses) gives a number for comparison only;
-    ``constants["normalised"]`` says so.
+    ``constants["normalised"]`` is then ``False``.
 
     Args:
         vae: a VAE; a GAN has no likelihood, which is an error.
         images: (n, channels, height, width).
         particles: of each image.
         seed: of the particles.
-        tell: told what is being done.
+        tell: called with a line of text for each image.
 
     Example:
         >>> score = log_likelihood(VAE.assemble((1, 32, 32), 2), np.zeros((2, 1, 32, 32), np.uint8), particles=5)
         >>> score.value < 0
         True
     """
-    if not isinstance(vae, VAE):
-        raise UnweaveError(f"log_likelihood needs a model with a likelihood, {type(vae).__name__} has none")
-    found, effective = [], []
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        for i in range(len(images)):
-            tell(f"log-likelihood: image {i + 1} of {len(images)}, {particles} particles each")
-            bound, particles_used = iwae(vae, as_tensor(images[i : i + 1], vae.device), particles=particles)
-            found.append(float(bound))
-            effective.append(float(particles_used))
+        return _log_likelihood(vae, images, particles, tell)
+
+
+@final
+@dataclass(frozen=True)
+class LogLikelihood(ModelMetric):
+    """The importance-weighted bound on ``log p(x)`` of a few images, which takes minutes.
+
+    Args:
+        particles: of each image.
+        images: how many.
+
+    Example:
+        >>> from unweave.data import XYSquares
+        >>> vae, squares, rng = VAE.assemble((3, 64, 64), latents=2), XYSquares(), np.random.default_rng(0)
+        >>> metric = LogLikelihood(particles=5, images=2)
+        >>> metric.compute(Evaluated(vae, squares, None), rng).constants["images"]
+        2
+    """
+
+    particles: int = PARTICLES
+    images: int = 64
+
+    name = "log_likelihood"
+    sentence = "Importance-weighted bound on log p(x), 5000 particles; takes minutes."
+
+    def compute(self, evaluated: Evaluated, rng: np.random.Generator) -> Score:
+        """From different images of the data set."""
+        dataset = evaluated.dataset
+        if dataset.count is None:
+            images = dataset.sample(self.images, rng).images
+        else:
+            rows = rng.choice(dataset.count, min(self.images, dataset.count), replace=False)
+            images = dataset.at(rows)
+        return _log_likelihood(evaluated.model, images, self.particles, evaluated.tell)
+
+
+def _log_likelihood(vae: object, images: NDArray[Any], particles: int, tell: Callable[[str], None]) -> Score:
+    if not isinstance(vae, VAE):
+        raise UnweaveError(f"log_likelihood needs a model with a likelihood, {type(vae).__name__} has none")
+    bounds, effective = [], []
+    for i in range(len(images)):
+        tell(f"log-likelihood: image {i + 1} of {len(images)}, {particles} particles each")
+        bound, used = iwae(vae, as_tensor(images[i : i + 1], vae.device), particles=particles)
+        bounds.append(float(bound))
+        effective.append(float(used))
     name = type(vae.likelihood).__name__
     loss = name == "MSE" or getattr(vae.likelihood, "augmentation", None) is not None
     return Score(
         "log_likelihood",
-        *interval_of_mean(np.array(found)),
+        *interval_of_mean(np.array(bounds)),
         (None, None),
         True,
         "Kim & Mnih 2018 (FAC), appendix E; Burda et al. 2016, Eq. 8",

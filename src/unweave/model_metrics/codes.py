@@ -1,0 +1,73 @@
+"""What an encoder makes of a sample of a data set, stored beside a run."""
+
+import io
+import logging
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unweave import atomic
+
+logger = logging.getLogger("unweave")
+
+Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True)
+class Codes:
+    """What the encoder made of a sample of the data set, encoded once for all scores.
+
+    ``means``, ``scales`` and ``kl`` (to the prior, in nats) are ``(n, latents)``; ``kl`` is ``(n, 1)``, the whole KL,
+    if the prior does not factorise over latents. ``factors`` is ``(n, factors)`` or ``None``. ``nll`` is
+    ``-log p(x|z)`` in nats of the first images, at a sample ``z`` of their posterior; empty if the model has no
+    likelihood. ``step`` is the training step of the weights.
+
+    Example:
+        >>> zeros = np.zeros((2, 3))
+        >>> Codes(means=zeros, scales=zeros + 1, kl=zeros, factors=None, nll=np.zeros(2), step=100).means.shape
+        (2, 3)
+    """
+
+    means: Floats
+    scales: Floats
+    kl: Floats
+    factors: NDArray[np.generic] | None
+    nll: Floats
+    step: int
+
+    @property
+    def varying_factors(self) -> NDArray[np.generic] | None:
+        """The factors, unless they are unknown or the same in all images.
+
+        Example:
+            >>> zeros = np.zeros((2, 1))
+            >>> Codes(zeros, zeros + 1, zeros, np.array([[3], [3]]), np.zeros(0), 1).varying_factors is None
+            True
+        """
+        if self.factors is None or not np.any(self.factors != self.factors[0]):
+            return None
+        return self.factors
+
+    def save(self, path: Path) -> None:
+        """Write the arrays as an npz file."""
+        arrays = {name: getattr(self, name) for name in ("means", "scales", "kl", "nll", "step")}
+        if self.factors is not None:
+            arrays["factors"] = self.factors
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)
+        atomic.write(path, buffer.getvalue())
+
+    @classmethod
+    def load(cls, path: Path) -> "Codes | None":
+        """The arrays of a file that :meth:`save` wrote; ``None`` if it is missing or damaged."""
+        if not path.exists():
+            return None
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                factors = file.get("factors")
+                return cls(file["means"], file["scales"], file["kl"], factors, file["nll"], int(file["step"]))
+        except Exception as error:  # whatever numpy raises for a damaged file
+            logger.warning("%s is damaged (%s); encoding again", path.name, type(error).__name__)
+            return None

@@ -1,0 +1,98 @@
+"""What training changes: the model, its objective, their optimisers and the step they have reached."""
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor, nn
+
+from unweave.objectives import Objective
+from unweave.training import cpu
+from unweave.training.checkpoints import State
+from unweave.training.data_parallel import ALONE, Share
+from unweave.vae import VAE
+
+MakeOptimizer = Callable[[Sequence[nn.Parameter], float, tuple[float, float]], torch.optim.Optimizer]
+"""Parameters, learning rate and Adam's betas to an optimiser."""
+
+
+class TrainingState:
+    """Model, objective, optimisers, number of steps taken, and the total loss of the first step.
+
+    An objective with a critic has two optimisers, and no parameter belongs to both.
+
+    Args:
+        model: trained in place.
+        objective: what to minimise.
+        learning_rate: of the model; the critic's is the objective's.
+        make_optimizer: makes each of the two optimisers from the parameters that it updates.
+
+    Example:
+        >>> from unweave.objectives import BetaVAE
+        >>> state = TrainingState(VAE.assemble((1, 32, 32), latents=2), BetaVAE(), learning_rate=1e-3)
+        >>> sorted(state.to_checkpoint())
+        ['critic_optimizer', 'first_total', 'objective', 'optimizer', 'step', 'vae']
+    """
+
+    def __init__(
+        self,
+        model: VAE,
+        objective: Objective,
+        learning_rate: float,
+        make_optimizer: MakeOptimizer = cpu.adam,
+    ) -> None:
+        self.model = model
+        self.objective = objective
+        self.step = 0
+        self.first_total: float | None = None
+        self.critic_parameters = objective.critic_parameters(model)
+        of_critic = {id(parameter) for parameter in self.critic_parameters}
+        self.parameters = [weight for weight in model.parameters() if id(weight) not in of_critic]
+        self.optimizer = make_optimizer(self.parameters, learning_rate, objective.betas)
+        self.critic_optimizer = (
+            make_optimizer(self.critic_parameters, objective.critic_learning_rate, objective.critic_betas)
+            if self.critic_parameters
+            else None
+        )
+
+    def update_model(self, total: Tensor, share: Share = ALONE) -> None:
+        """One optimiser step of the model's own parameters along the gradient of ``total``."""
+        _update(self.optimizer, self.parameters, total, share)
+
+    def update_critic(self, total: Tensor, share: Share = ALONE) -> None:
+        """One optimiser step of the critic's parameters along the gradient of ``total``."""
+        assert self.critic_optimizer is not None
+        _update(self.critic_optimizer, self.critic_parameters, total, share)
+
+    def is_finite(self) -> bool:
+        """Whether every parameter of model and objective is a finite number."""
+        weights = [*self.model.parameters(), *self.objective.parameters()]
+        return all(bool(torch.isfinite(weight).all()) for weight in weights)
+
+    def to_checkpoint(self) -> State:
+        """Everything that a resumed run needs, as a plain dictionary."""
+        return {
+            "step": self.step,
+            "first_total": self.first_total,
+            "vae": self.model.state_dict(),
+            "objective": self.objective.state_dict(),
+            "optimizer": self.optimizer.state_dict(),
+            "critic_optimizer": self.critic_optimizer.state_dict() if self.critic_optimizer else None,
+        }
+
+    def restore(self, saved: State) -> None:
+        """Continue from what :meth:`to_checkpoint` returned."""
+        self.step, self.first_total = saved["step"], saved["first_total"]
+        self.model.load_state_dict(saved["vae"])
+        self.objective.load_state_dict(saved["objective"])
+        self.optimizer.load_state_dict(saved["optimizer"])
+        if self.critic_optimizer is not None:
+            self.critic_optimizer.load_state_dict(saved["critic_optimizer"])
+
+
+def _update(
+    optimizer: torch.optim.Optimizer, parameters: Sequence[nn.Parameter], total: Tensor, share: Share
+) -> None:
+    optimizer.zero_grad(set_to_none=True)
+    torch.autograd.backward(total)
+    share.average_gradients(parameters)
+    optimizer.step()

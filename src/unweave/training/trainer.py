@@ -1,0 +1,319 @@
+"""Training as a state, a step and a loop."""
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, cast
+
+import numpy as np
+import torch
+from numpy.random import Generator
+from numpy.typing import NDArray
+from torch import Tensor
+
+from unweave.data import Dataset
+from unweave.errors import UnweaveError
+from unweave.gan import GAN
+from unweave.objectives import CriticLoss, Loss, Objective, Progress
+from unweave.pairing import Pairing
+from unweave.training import cpu
+from unweave.training.checkpoints import Checkpoints
+from unweave.training.data_parallel import ALONE, Share
+from unweave.training.randomness import generator, seed_torch
+from unweave.training.state import TrainingState
+from unweave.vae import VAE, as_tensor
+
+Record = dict[str, Any]
+Status = Literal["finished", "interrupted", "diverged"]
+
+DIVERGED = 1000.0
+"""A loss this many times as large as the first one ends the run."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How training ended: after which step, and the reason if that is not the last step.
+
+    Example:
+        >>> Outcome("diverged", 120, "the loss is nan at step 121").status
+        'diverged'
+    """
+
+    status: Status
+    step: int
+    reason: str | None = None
+
+
+class Display(Protocol):
+    """Shows the progress of training; see :mod:`unweave.training.display`."""
+
+    def show(self, step: int, record: Record | None) -> None:
+        """Called after every step; ``record`` holds the losses if this step was logged."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What decides the result of training, besides model, objective and data.
+
+    Example:
+        >>> Settings(steps=100).batch_size
+        64
+    """
+
+    steps: int
+    batch_size: int = 64
+    learning_rate: float = 1e-4
+    seed: int = 0
+    threads: int = 1
+
+
+@dataclass(frozen=True)
+class Saving:
+    """Where checkpoints are saved (``None``: nowhere), and the seconds between them.
+
+    Example:
+        >>> Saving().checkpoints is None
+        True
+    """
+
+    checkpoints: Checkpoints | None = None
+    seconds: float = 30.0
+
+
+UNSAVED = Saving()
+"""No checkpoints."""
+
+
+@dataclass(frozen=True)
+class Reporting:
+    """Who is called while training runs; see :func:`unweave.training.loop.train`.
+
+    Example:
+        >>> Reporting(log_every=10).is_logged(20, steps=100), Reporting(log_every=10).is_logged(21, steps=100)
+        (True, False)
+    """
+
+    log_every: int | None = None
+    record: Callable[[Record], None] | None = None
+    resumed: Callable[[int], None] | None = None
+    display: Display | None = None
+
+    def is_logged(self, step: int, steps: int) -> bool:
+        """Whether the losses of a step (counted from 1) are logged: the first, the last, every ``log_every``-th."""
+        return step in (1, steps) or step % (self.log_every or max(1, steps // 1000)) == 0
+
+
+SILENT = Reporting()
+"""Nobody is called."""
+
+
+@dataclass(frozen=True)
+class StepLosses:
+    """The losses of one step, averaged over all processes: the model's, and the last one of the critic if any.
+
+    Example:
+        >>> StepLosses(Loss(torch.tensor(2.0))).to_record(step=7)
+        {'step': 7, 'total': 2.0}
+    """
+
+    model: Loss
+    critic: CriticLoss | None = None
+
+    def to_record(self, step: int) -> Record:
+        """As a line of the history."""
+        return {"step": step, **self.model.logged(), **(self.critic.logged() if self.critic else {})}
+
+
+class DivergedError(Exception):
+    """A loss or a weight is not finite, or the loss has exploded; the message says which.
+
+    Example:
+        >>> str(DivergedError("the loss is nan at step 3"))
+        'the loss is nan at step 3'
+    """
+
+
+class Trainer:
+    """Minimises an objective over batches of a data set: one :meth:`step`, or the whole loop with :meth:`run`.
+
+    Args:
+        model: trained in place, on its device.
+        objective: what to minimise.
+        dataset: where the images come from.
+        settings: what decides the result.
+        saving: of checkpoints.
+        reporting: of progress.
+        share: this process's part of every batch.
+
+    Example:
+        >>> from unweave import data, objectives
+        >>> vae = VAE.assemble((3, 32, 32), latents=2)
+        >>> settings = Settings(steps=2, batch_size=4)
+        >>> trainer = Trainer(vae, objectives.BetaVAE(), data.Circles(size=32), settings)
+        >>> trainer.run()
+        Outcome(status='finished', step=2, reason=None)
+        >>> trainer.state.step
+        2
+    """
+
+    def __init__(
+        self,
+        model: VAE | GAN,
+        objective: Objective,
+        dataset: Dataset,
+        settings: Settings,
+        *,
+        saving: Saving = UNSAVED,
+        reporting: Reporting = SILENT,
+        share: Share = ALONE,
+    ) -> None:
+        self.dataset = dataset
+        self.settings = settings
+        self.saving = saving
+        self.reporting = reporting
+        self.share = share
+        self.pairing: Pairing | None = getattr(model, "pairing", None)
+        self.device = model.device
+        vae = cast(VAE, model)  # objectives are typed for a VAE; the game of a GAN takes its GAN
+        self._check(vae, objective)
+        objective.prepare(dataset, settings.batch_size // share.count * (1 if self.pairing is None else 2))
+        cpu.prepare(settings.threads)
+        cpu.channels_last(model).train()
+        self.state = TrainingState(vae, objective, settings.learning_rate)
+
+    def _check(self, vae: VAE, objective: Objective) -> None:
+        """Refuse, before step 0, what cannot be trained."""
+        if vae.image_shape != self.dataset.image_shape:
+            raise UnweaveError(
+                f"the VAE takes images {vae.image_shape}, {self.dataset.name} has {self.dataset.image_shape}"
+            )
+        if self.pairing is not None:
+            _check_pairs(self.pairing, vae, self.dataset, generator(self.settings.seed, "data"))
+        objective.check(vae)
+        self.share.check(self.settings.batch_size)
+
+    def run(self, stop: Callable[[], bool] = lambda: False) -> Outcome:
+        """Resume from the newest checkpoint if there is one, and train to the last step, to a stop or to divergence.
+
+        Args:
+            stop: called after every step; ``True`` saves the state and ends the run.
+        """
+        state, steps = self.state, self.settings.steps
+        self.resume()
+        last_save = time.monotonic()
+        with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
+            try:
+                while state.step < steps:
+                    self._report(self.step())
+                    due = self.saving.checkpoints is not None
+                    due = due and time.monotonic() - last_save >= self.saving.seconds
+                    stopped, due = self.share.any(stop(), due)
+                    if stopped or due or state.step == steps:
+                        self.save()
+                        last_save = time.monotonic()
+                    if stopped and state.step < steps:
+                        return Outcome("interrupted", state.step, "stopped by the user")
+            except DivergedError as problem:
+                return Outcome("diverged", state.step, str(problem))
+        return Outcome("finished", state.step)
+
+    def step(self) -> StepLosses:
+        """One update of the model, then the turns of the critic; the state counts one step more.
+
+        The batch and the noise depend on the seed and the step alone.
+        """
+        state, settings = self.state, self.settings
+        seed_torch(settings.seed, "noise", state.step)
+        images = self._batch()
+        with self.share.noise(len(images) // state.objective.batches):
+            loss = state.objective(state.model, images, Progress(state.step, settings.steps))
+        average = self.share.average_loss(loss)
+        self._check_loss(average.total.item())
+        state.update_model(loss.total, self.share)
+        critic = self._critic_turns(images, loss)
+        state.step += 1
+        return StepLosses(average, critic)
+
+    def resume(self) -> None:
+        """Restore the newest checkpoint; without one, start: initialise the prior from data and save step 0."""
+        checkpoints = self.saving.checkpoints
+        saved = self.share.first(lambda: checkpoints.latest(self.device) if checkpoints else None)
+        if saved is not None:
+            self.state.restore(saved)
+        else:
+            self._initialise_prior()
+            if (
+                checkpoints is not None
+            ):  # an intact state always exists, and an unwritable folder fails at once
+                checkpoints.save(self.state.to_checkpoint())
+        if self.reporting.resumed is not None:
+            self.reporting.resumed(self.state.step)
+
+    def save(self) -> None:
+        """Save the state as a checkpoint, unless a weight is not finite."""
+        if not self.state.is_finite():
+            raise DivergedError(f"a weight is not finite after step {self.state.step}")
+        if self.saving.checkpoints is not None:
+            self.saving.checkpoints.save(self.state.to_checkpoint())
+
+    def _batch(self) -> Tensor:
+        """This process's images of the present step: batch after batch; a batch of pairs is two, first and second."""
+        size, batches = self.settings.batch_size, self.state.objective.batches
+        rng = generator(self.settings.seed, "data", self.state.step)
+        if self.pairing is None:
+            parts = [self.dataset.sample(size, rng).images for _ in range(batches)]
+        else:
+            pairs = [self.dataset.pairs(size, rng, self.pairing.k) for _ in range(batches)]
+            parts = [side.images for pair in pairs for side in pair]
+        return as_tensor(_joined([self.share.rows(part) for part in parts]), self.device)
+
+    def _critic_turns(self, images: Tensor, loss: Loss) -> CriticLoss | None:
+        """The steps of the critic after a step of the model; returns the loss of the last one."""
+        state, critic = self.state, None
+        if state.critic_optimizer is None:
+            return None
+        for turn in range(state.objective.critic_turns):
+            critic = state.objective.critic_loss(state.model, images, loss, turn)
+            state.update_critic(critic.total, self.share)
+        if critic is not None and not math.isfinite(critic.total.item()):
+            raise DivergedError(f"the critic's loss is not finite at step {state.step + 1}")
+        return critic
+
+    def _check_loss(self, total: float) -> None:
+        state = self.state
+        state.first_total = total if state.first_total is None else state.first_total
+        if not math.isfinite(total) or abs(total) > DIVERGED * (abs(state.first_total) + 1):
+            raise DivergedError(f"the loss is {total:.4g} at step {state.step + 1}")
+
+    def _initialise_prior(self) -> None:
+        """Let a prior that takes something from the data have a sample of them."""
+        initialise = getattr(getattr(self.state.model, "prior", None), "initialise", None)
+        if callable(initialise):
+            seed, dataset = self.settings.seed, self.dataset
+            initialise(lambda n: as_tensor(dataset.sample(n, generator(seed, "prior")).images, self.device))
+
+    def _report(self, losses: StepLosses) -> None:
+        step, record = self.state.step, None
+        if self.reporting.is_logged(step, self.settings.steps):
+            record = losses.to_record(step)
+            if self.reporting.record is not None:
+                self.reporting.record(record)
+        if self.reporting.display is not None:
+            self.reporting.display.show(step, record)
+
+
+def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
+    """All rows one after another; a single part keeps its memory layout."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def _check_pairs(pairing: Pairing, vae: VAE, dataset: Dataset, rng: Generator) -> None:
+    """Refuse data without pairs that differ in ``k`` factors, and posteriors that the pairing cannot change."""
+    if dataset.space is None:
+        raise UnweaveError(
+            f"pairing {type(pairing).__name__} needs pairs that differ in known factors, but {dataset.name} has none: "
+            f"choose a data set with factors (such as data=dsprites), or pairing=none"
+        )
+    pairing.check(vae.posterior)
+    dataset.pairs(1, rng, pairing.k)
