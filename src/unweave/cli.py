@@ -544,7 +544,7 @@ def reproduce(words: tuple[str, ...], scale: Any, dry_run: bool, keep: bool, **h
     ID is a figure or table, a paper (sbd, fac, rec, dec, isa) or all. Stop it, kill it: the same command goes on.
     """  # noqa: D301
     from unweave.recipes import catalogue, published_results, result_pages
-    from unweave.recipes.recipe import named
+    from unweave.recipes.recipe import with_full_names
     from unweave.recipes.reproduce import conclude as conclude_recipe
     from unweave.recipes.reproduce import expected_cost, plan, summary
     from unweave.runs.config import read_words
@@ -558,14 +558,14 @@ def reproduce(words: tuple[str, ...], scale: Any, dry_run: bool, keep: bool, **h
         return
     slots = {name: how.pop(name) for name in ("prior", "decoder", "encoder", "data")}
     given = [f"{name}={value}" for name, value in slots.items() if value]
-    changes = named(read_words([*given, *(word for word in words if "=" in word)]))
+    changes = with_full_names(read_words([*given, *(word for word in words if "=" in word)]))
     recipes = catalogue.find(ids)
     if not recipes:
         raise UnweaveError("which figure or table? unweave reproduce list shows all of them")
     if dry_run:
         for recipe in recipes:
             cost, source = expected_cost(recipe, scale, root, changes)
-            say(how["quiet"], f"{recipe.id}: {cost.told if cost.runs else 'nothing to train'} ({source})")
+            say(how["quiet"], f"{recipe.id}: {cost.text if cost.runs else 'nothing to train'} ({source})")
             if keep:
                 published_results.publish_cost(recipe.id, scale, cost)
         return
@@ -577,7 +577,7 @@ def reproduce(words: tuple[str, ...], scale: Any, dry_run: bool, keep: bool, **h
         if keep:
             published_results.publish(result, cost, folder)
         if not how["quiet"]:
-            click.echo(f"\n{result.id}: {result.title} ({scale}; {cost.told})\nclaim: {result.claim}\n")
+            click.echo(f"\n{result.id}: {result.title} ({scale}; {cost.text})\nclaim: {result.claim}\n")
             show_table(result.rows)
             click.echo()
             show_table(summary(result))
@@ -707,7 +707,7 @@ def prior_show(name: str, words: tuple[str, ...], folder: Path) -> None:
     from unweave.priors import PRIORS
     from unweave.runs.config import Config
     from unweave.slots import build
-    from unweave.theory.studies import prior_pictures
+    from unweave.theory.prior_pictures import prior_pictures
 
     config = Config.read(words=["data=circles", "latents=2", *words, f"prior={name}"])
     made = prior_pictures(build("prior", PRIORS, config.prior, config.latents), config.latents)
@@ -721,7 +721,7 @@ def prior_show(name: str, words: tuple[str, ...], folder: Path) -> None:
 @quiet_option
 def theory(name: str | None, folder: Path, threads: int, quiet: bool) -> None:
     """Compute what the papers prove, or a toy system of theirs: numbers and pictures; without NAME, list them."""
-    from unweave.theory.studies import STUDIES, named
+    from unweave.recipes.theory import STUDIES, named
     from unweave.training import cpu
 
     if name is None:

@@ -225,3 +225,42 @@ def _plural(phrase: str) -> str:
 
 def _as_plain(value: Any) -> Any:
     return [_as_plain(v) for v in value] if isinstance(value, list | tuple) else value
+
+
+# lead replaces this
+def is_reference(text: str) -> bool:
+    """Whether a text has the form ``package.module:Name`` or ``path/to/file.py:Name``.
+
+    Example:
+        >>> is_reference("my_parts:TinyDecoder"), is_reference("TinyDecoder")
+        (True, False)
+    """
+    place, colon, name = text.rpartition(":")
+    return bool(colon) and bool(place) and name.isidentifier()
+
+
+# lead replaces this
+def import_object(reference: str) -> object:
+    """The object that a reference names.
+
+    Example:
+        >>> import_object("math:pi")
+        3.141592653589793
+    """
+    import importlib
+    import importlib.util
+
+    place, _, name = reference.rpartition(":")
+    try:
+        if place.endswith(".py"):
+            spec = importlib.util.spec_from_file_location(f"outside_{abs(hash(place))}", place)
+            if spec is None or spec.loader is None:
+                raise ImportError(f"no file {place}")
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(place)
+        found: object = getattr(module, name)
+    except Exception as error:
+        raise UnweaveError(f"cannot import {reference}: {error}") from error
+    return found

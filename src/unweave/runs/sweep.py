@@ -199,7 +199,7 @@ def estimate(sweep: Sweep, workers: int, most: int = 6) -> Estimate:
     for member in sweep.members:
         if member.done and member.run.status == "finished":
             known.setdefault(_kind(member.run.config), []).append(
-                _taken(member.run) / member.run.config.steps
+                seconds_taken(member.run) / member.run.config.steps
             )
     per_step = {kind: statistics.median(values) for kind, values in known.items()}
     kinds = {_kind(member.run.config): member.run.config for member in left}
@@ -239,9 +239,18 @@ def _kind(config: Config) -> str:
     return json.dumps({k: v for k, v in mapping.items() if k not in ("seed", "steps")}, sort_keys=True)
 
 
-def _taken(run: Run) -> float:
-    """Training time, and the time from its end to the writing of the scores."""
-    scored = (run.folder / "scores.json").stat().st_mtime - (run.folder / "model.safetensors").stat().st_mtime
+def seconds_taken(run: Run) -> float:
+    """Training time of a run, and the time from its end to the codes from which it was first scored.
+
+    Example:
+        >>> import tempfile
+        >>> words = ["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"]
+        >>> run = Run.create(Config.read(words=words), Path(tempfile.mkdtemp()) / "run")
+        >>> seconds_taken(run)
+        0.0
+    """
+    codes, weights = run.folder / "codes.npz", run.folder / "model.safetensors"
+    scored = codes.stat().st_mtime - weights.stat().st_mtime if codes.exists() and weights.exists() else 0.0
     return run.seconds + max(0.0, scored)
 
 
