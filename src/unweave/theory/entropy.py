@@ -66,47 +66,67 @@ def entropy_bias(
         >>> entropy_bias(n=100, batch_sizes=(10,), batches=3).batch_sizes
         (10,)
     """
-    generator = torch.Generator().manual_seed(seed)
-
-    def noise(count: int) -> Tensor:
-        return torch.randn(count, latents, generator=generator, dtype=torch.float64)
-
-    means = math.sqrt(1 - deviation**2) * noise(n)
-    own_entropy = latents * (0.5 * math.log(2 * math.pi) + math.log(deviation) + 0.5)
-
-    def encodings(points: Tensor) -> "Independent[Normal]":
-        return Independent(Normal(means[points], torch.full((), deviation, dtype=torch.float64)), 1)
-
-    def codes(points: Tensor) -> Tensor:
-        return means[points] + deviation * noise(len(points))
-
-    estimates, errors = [], []
+    encodings = _Encodings(n, latents, deviation, seed)
+    moments = []
     for size in batch_sizes:
-        values = []
-        for _ in range(max(3, min(batches, 20 * batches // size))):
-            points = torch.randperm(n, generator=generator)[:size]
-            values.append(minibatch_entropy(encodings(points), codes(points), n))
-        each = torch.stack(values)
-        estimates.append(each.mean().item())
-        errors.append((each.std() / math.sqrt(len(each))).item())
-
-    z = codes(torch.randint(n, (max(n, 4000),), generator=generator))
+        count = max(3, min(batches, 20 * batches // size))
+        values = torch.stack([minibatch_entropy(*encodings.batch(size), n) for _ in range(count)])
+        moments.append(_mean_and_error(values))
+    estimates, errors = zip(*moments, strict=True)
     with torch.no_grad():
-        exact = -aggregate(encodings(torch.arange(n)), z).joint
-    log_prior = -0.5 * (means.square().sum(1) + latents * deviation**2).mean() - 0.5 * latents * math.log(
-        2 * math.pi
-    )
+        q, z = encodings.all_with_codes(max(n, 4000))
+        exact, exact_error = _mean_and_error(-aggregate(q, z).joint)
+    log_prior = encodings.expected_log_prior()
     return EntropyBias(
         n=n,
         batch_sizes=tuple(batch_sizes),
-        estimates=tuple(estimates),
-        errors=tuple(errors),
-        exact=exact.mean().item(),
-        exact_error=(exact.std() / math.sqrt(len(exact))).item(),
-        no_overlap=math.log(n) + own_entropy,
-        divergence=(-exact.mean() - log_prior).item(),
-        divergence_estimates=tuple(-value - log_prior.item() for value in estimates),
+        estimates=estimates,
+        errors=errors,
+        exact=exact,
+        exact_error=exact_error,
+        no_overlap=math.log(n) + latents * (0.5 * math.log(2 * math.pi) + math.log(deviation) + 0.5),
+        divergence=-exact - log_prior,
+        divergence_estimates=tuple(-value - log_prior for value in estimates),
     )
+
+
+class _Encodings:
+    """``q(z|x_i) = N(mean_i, deviation^2 I)`` for ``n`` data points, with codes drawn from them."""
+
+    def __init__(self, n: int, latents: int, deviation: float, seed: int) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+        self.deviation = torch.tensor(deviation, dtype=torch.float64)
+        self.means = math.sqrt(1 - deviation**2) * self._noise(n, latents)
+
+    def batch(self, size: int) -> "tuple[Independent[Normal], Tensor]":
+        """The encodings of a random batch, and a code of each."""
+        points = torch.randperm(len(self.means), generator=self.generator)[:size]
+        return self._of(points), self._codes(points)
+
+    def all_with_codes(self, count: int) -> "tuple[Independent[Normal], Tensor]":
+        """All encodings, and codes of random data points."""
+        points = torch.randint(len(self.means), (count,), generator=self.generator)
+        return self._of(torch.arange(len(self.means))), self._codes(points)
+
+    def expected_log_prior(self) -> float:
+        """``E_q(z)[log N(z; 0, I)]`` in nats."""
+        latents = self.means.shape[1]
+        squares = self.means.square().sum(1).mean() + latents * self.deviation**2
+        return -0.5 * squares.item() - 0.5 * latents * math.log(2 * math.pi)
+
+    def _of(self, points: Tensor) -> "Independent[Normal]":
+        return Independent(Normal(self.means[points], self.deviation), 1)
+
+    def _codes(self, points: Tensor) -> Tensor:
+        return self.means[points] + self.deviation * self._noise(len(points), self.means.shape[1])
+
+    def _noise(self, count: int, latents: int) -> Tensor:
+        return torch.randn(count, latents, generator=self.generator, dtype=torch.float64)
+
+
+def _mean_and_error(values: Tensor) -> tuple[float, float]:
+    """The mean and its standard error."""
+    return values.mean().item(), (values.std() / math.sqrt(len(values))).item()
 
 
 @torch.no_grad()

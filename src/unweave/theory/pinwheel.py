@@ -81,64 +81,88 @@ def ablation(
         True
     """
     wheel = Pinwheel()
-    x = torch.from_numpy(wheel.points)
-    grid = [(a, b, s) for a in alphas for b in betas for s in range(seeds)]
-    alpha, beta = torch.tensor([g[0] for g in grid]), torch.tensor([g[1] for g in grid])
-    seed_of = torch.tensor([g[2] for g in grid])
-    shaped = (len(alphas), len(betas), seeds)
-    generators = [torch.Generator().manual_seed(seed) for seed in range(seeds)]
-    weights = [w.requires_grad_() for w in _start(generators, seed_of)]
-    prior = GaussianMixture(2)()
-    optimizer = torch.optim.Adam(weights, lr=learning_rate)
-    matched = alpha > 0
-    inputs = x.expand(len(grid), *x.shape)
-
+    models = _Models(torch.from_numpy(wheel.points), alphas, betas, seeds)
+    optimizer = torch.optim.Adam(models.weights, lr=learning_rate)
     for step in range(steps):
-        noise = torch.stack([torch.randn(*x.shape, generator=g) for g in generators])[seed_of]
-        mean, log_variance = _network(inputs, weights[:4])
-        z = mean + (0.5 * log_variance).exp() * noise
-        reconstruction = _reconstruction(x, z, weights[4:])
-        log_q = -0.5 * (noise.square() + log_variance + math.log(2 * math.pi)).sum(-1)
-        rate = (log_q - prior.log_prob(z)).mean(-1)
-        loss = (reconstruction + beta * rate).sum()
-        if matched.any():
-            wanted = _sample(prior, len(x), generators[0])
-            fit: Tensor = _LogAggregate.apply(mean[matched], log_variance[matched], wanted)  # type: ignore[no-untyped-call]
-            loss = loss + (alpha[matched] * (prior.log_prob(wanted).mean() - fit)).sum()
+        loss = models.loss()
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        torch.autograd.backward(loss)
         optimizer.step()
         if step % 10 == 9:
-            tell(f"{len(grid)} models, step {step + 1} of {steps}")
-
-    with torch.no_grad():
-        mean, log_variance = _network(inputs, weights[:4])
-        scale = (0.5 * log_variance).exp()
-        noise = torch.stack([torch.randn(*x.shape, generator=g) for g in generators])[seed_of]
-        z = mean + scale * noise
-        reconstruction = _reconstruction(x, z, weights[4:])
-        wanted = _sample(prior, 2000, generators[0])
-        log_q = -0.5 * (noise.square() + log_variance + math.log(2 * math.pi)).sum(-1)
-        encodings = [_gaussians(m, s) for m, s in zip(mean, scale, strict=True)]
-        own = torch.stack([aggregate(q, at).joint.mean() for q, at in zip(encodings, z, strict=True)])
-        information = log_q.mean(-1) - own
-        fit = torch.stack([aggregate(q, wanted).joint.mean() for q in encodings])
-        mismatch = prior.log_prob(wanted).mean() - fit
+            tell(f"{len(models.beta)} models, step {step + 1} of {steps}")
+    measured = models.measure()
 
     def array(values: Tensor) -> NDArray[Any]:
-        return values.reshape(*shaped, *values.shape[1:]).double().numpy()
+        return values.reshape(len(alphas), len(betas), seeds, *values.shape[1:]).double().numpy()
 
     return Ablation(
         alphas=tuple(alphas),
         betas=tuple(betas),
         points=wheel.points,
         arms=wheel.arms,
-        means=array(mean),
-        scales=array(scale),
-        overlap=array(len(x) * torch.exp(-information)),
-        mismatch=array(mismatch),
-        reconstruction=array(reconstruction),
+        **{name: array(values) for name, values in measured.items()},
     )
+
+
+class _Models:
+    """All models of a grid as one batch: their weights, their summed loss, and what is measured of them."""
+
+    def __init__(self, x: Tensor, alphas: Sequence[float], betas: Sequence[float], seeds: int) -> None:
+        grid = [(a, b, s) for a in alphas for b in betas for s in range(seeds)]
+        self.x, self.inputs = x, x.expand(len(grid), *x.shape)
+        self.alpha, self.beta = torch.tensor([g[0] for g in grid]), torch.tensor([g[1] for g in grid])
+        self.seed_of = torch.tensor([g[2] for g in grid])
+        self.generators = [torch.Generator().manual_seed(seed) for seed in range(seeds)]
+        self.weights = [w.requires_grad_() for w in _start(self.generators, self.seed_of)]
+        self.prior = GaussianMixture(2)()
+
+    def encode(self) -> tuple[Tensor, Tensor]:
+        """Means and log-variances of the encodings, ``(models, n, 2)`` each."""
+        return _network(self.inputs, self.weights[:4])
+
+    def code(self, mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor]:
+        """A code of each encoding, ``(models, n, 2)``, and ``log q(z|x)`` of it, ``(models, n)``."""
+        noise = torch.stack([torch.randn(*self.x.shape, generator=g) for g in self.generators])[self.seed_of]
+        log_q = -0.5 * (noise.square() + log_variance + math.log(2 * math.pi)).sum(-1)
+        return mean + (0.5 * log_variance).exp() * noise, log_q
+
+    def reconstruction(self, z: Tensor) -> Tensor:
+        """``E[-log p(x|z)]``, ``(models,)``."""
+        mean, log_variance = _network(z, self.weights[4:])
+        losses = (self.x - mean).square() * (-log_variance).exp() + log_variance + math.log(2 * math.pi)
+        return 0.5 * losses.sum(-1).mean(-1)
+
+    def loss(self) -> Tensor:
+        """The negative objective of DEC Eq. 7, summed over the models, of which none shares a weight with another."""
+        mean, log_variance = self.encode()
+        z, log_q = self.code(mean, log_variance)
+        rate = (log_q - self.prior.log_prob(z)).mean(-1)
+        loss: Tensor = (self.reconstruction(z) + self.beta * rate).sum()
+        matched = self.alpha > 0
+        if matched.any():
+            wanted = _sample(self.prior, len(self.x), self.generators[0])
+            fit: Tensor = _LogAggregate.apply(mean[matched], log_variance[matched], wanted)  # type: ignore[no-untyped-call]
+            loss = loss + (self.alpha[matched] * (self.prior.log_prob(wanted).mean() - fit)).sum()
+        return loss
+
+    @torch.no_grad()
+    def measure(self) -> dict[str, Tensor]:
+        """The fields of :class:`Ablation` that are computed from the trained models."""
+        mean, log_variance = self.encode()
+        scale = (0.5 * log_variance).exp()
+        z, log_q = self.code(mean, log_variance)
+        wanted = _sample(self.prior, 2000, self.generators[0])
+        encodings = [_gaussians(m, s) for m, s in zip(mean, scale, strict=True)]
+        own = torch.stack([aggregate(q, at).joint.mean() for q, at in zip(encodings, z, strict=True)])
+        fit = torch.stack([aggregate(q, wanted).joint.mean() for q in encodings])
+        information = log_q.mean(-1) - own
+        return {
+            "means": mean,
+            "scales": scale,
+            "overlap": len(self.x) * torch.exp(-information),
+            "mismatch": self.prior.log_prob(wanted).mean() - fit,
+            "reconstruction": self.reconstruction(z),
+        }
 
 
 def _start(generators: list[torch.Generator], seed_of: Tensor) -> list[Tensor]:
@@ -155,12 +179,6 @@ def _network(inputs: Tensor, weights: list[Tensor]) -> tuple[Tensor, Tensor]:
     hidden = torch.baddbmm(weights[1], inputs, weights[0]).relu()
     first, second = torch.baddbmm(weights[3], hidden, weights[2]).chunk(2, -1)
     return first, second.clamp(-_LOG_VARIANCE, _LOG_VARIANCE)
-
-
-def _reconstruction(x: Tensor, z: Tensor, weights: list[Tensor]) -> Tensor:
-    mean, log_variance = _network(z, weights)
-    losses = (x - mean).square() * (-log_variance).exp() + log_variance + math.log(2 * math.pi)
-    return 0.5 * losses.sum(-1).mean(-1)
 
 
 def _sample(prior: torch.distributions.MixtureSameFamily, n: int, generator: torch.Generator) -> Tensor:

@@ -73,7 +73,8 @@ def responses(vae: VAE, dataset: Dataset, shape: int, *, around: int = 16) -> tu
     curves: dict[str, Array] = {}
     for name, factor in (("scale", 1), ("rotation", 2)):
         others = space.sample(around, rng)
-        levels = int(space.sizes[factor])  # type: ignore[arg-type]
+        levels = space.sizes[factor]
+        assert isinstance(levels, int)
         factors = np.tile(others, (3 * levels, 1))
         factors[:, 0] = np.repeat(np.arange(3), levels * around)
         factors[:, factor] = np.tile(np.repeat(np.arange(levels), around), 3)

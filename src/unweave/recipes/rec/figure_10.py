@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from unweave.metrics import Matrices, distance_matrices
+from unweave.metrics import Matrices
 from unweave.plots.distances import matrices
 from unweave.recipes.claims import equal, paired
 from unweave.recipes.rec.datasets import mean_matrices, varying_factors
 from unweave.recipes.rec.losses import SEEDS, STEPS, beta_vae_plan, tuned_beta_vae
-from unweave.recipes.rec.models import loss_of, note_protocol
+from unweave.recipes.rec.models import matrices_of_model, note_protocol
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.runs.run import Run
 
@@ -52,15 +52,8 @@ def figure_10(job: Job) -> Conclusion:
 def _matrices_of(run: Run, traversals: int) -> list[Matrices]:
     """The distance matrices of a run along every factor."""
     model, dataset, rng = run.model(), run.dataset(), np.random.default_rng(0)
+    likelihood = run.config.likelihood
     return [
-        distance_matrices(
-            dataset,
-            factor,
-            rng,
-            loss=loss_of(run.config.likelihood),
-            encode=model.codes,
-            decode=model.decode_mean,
-            traversals=traversals,
-        )
+        matrices_of_model(model, likelihood, dataset, factor, rng, traversals)
         for factor in varying_factors(dataset)
     ]

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from unweave.metrics import Matrices, distance_matrices
+from unweave.metrics import Matrices
 from unweave.plots.distances import matrices
 from unweave.recipes.claims import exceeds
 from unweave.recipes.rec.datasets import matrix_correlation, mean_matrices, varying_factors
-from unweave.recipes.rec.models import SMOKE, loss_of, networks, note_protocol, protocol
+from unweave.recipes.rec.models import SMOKE, matrices_of_model, networks, note_protocol, protocol
 from unweave.recipes.recipe import Conclusion, Job, Scale, data_or_stand_in, recipe
 
 LEVELS = {"means": "latent means", "posteriors": "latent KL", "reconstructions": "reconstructions"}
@@ -48,6 +48,7 @@ def figure_4(job: Job) -> Conclusion:
     job.note(stand_in if job.scale != "smoke" else "XYSquares in the place of Cars3D.")
     note_protocol(job, runs, 115_200)
     dataset = runs[0].dataset()
+    traversals = job.pick(smoke=1, small=20, paper=100)
     correlations: dict[str, list[float]] = {level: [] for level in LEVELS}
     found: dict[str, list[Matrices]] = {factor: [] for factor in varying_factors(dataset)}
     for run in runs:
@@ -55,15 +56,7 @@ def figure_4(job: Job) -> Conclusion:
         own: dict[str, list[float]] = {level: [] for level in LEVELS}
         for factor in found:
             job.tell(f"distance matrices: seed {run.config.seed}, {factor}")
-            along = distance_matrices(
-                dataset,
-                factor,
-                rng,
-                loss=loss_of(run.config.likelihood),
-                encode=model.codes,
-                decode=model.decode_mean,
-                traversals=job.pick(smoke=1, small=20, paper=100),
-            )
+            along = matrices_of_model(model, run.config.likelihood, dataset, factor, rng, traversals)
             found[factor].append(along)
             for level, values in own.items():
                 values.append(matrix_correlation(along.levels[level], along.levels["observations"]))

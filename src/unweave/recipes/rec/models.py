@@ -6,11 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unweave.metrics import overlap
+from unweave.data import Dataset
+from unweave.metrics import Matrices, distance_matrices, overlap
 from unweave.metrics.distances import PixelLoss, mse
 from unweave.recipes.recipe import Job, Scale
 from unweave.runs.run import Run
 from unweave.slots import Choice
+from unweave.vae import Model
 
 Floats = NDArray[np.float64]
 
@@ -104,6 +106,35 @@ def loss_of(likelihood: Choice) -> PixelLoss:
     if options.get("blur") != "box":
         return mse
     return overlap(mse, radius=options["blur_radius"], weight=options["blur_weight"])
+
+
+def matrices_of_model(
+    model: Model,
+    likelihood: Choice,
+    dataset: Dataset,
+    factor: str,
+    rng: np.random.Generator,
+    traversals: int,
+) -> Matrices:
+    """Distance matrices along a factor: of factors, images, latent means, posteriors and reconstructions.
+
+    Args:
+        model: whose codes and reconstructions are compared.
+        likelihood: with which the model was trained; its loss is the distance of images.
+        dataset: of the images.
+        factor: along which.
+        rng: of the traversals.
+        traversals: number of traversals to average over.
+    """
+    return distance_matrices(
+        dataset,
+        factor,
+        rng,
+        loss=loss_of(likelihood),
+        encode=model.codes,
+        decode=model.decode_mean,
+        traversals=traversals,
+    )
 
 
 class Cell(NamedTuple):
