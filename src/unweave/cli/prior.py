@@ -30,7 +30,7 @@ def show(name: str, words: tuple[str, ...], folder: Path) -> None:
     """Draw a prior and print its moments: `unweave prior show ISA prior.subspaces=[2,2] latents=4`."""
     from unweave.priors import PRIORS
     from unweave.runs.config import Config
-    from unweave.theory.studies import prior_pictures
+    from unweave.theory.prior_pictures import prior_pictures
 
     config = Config.read(words=["data=circles", "latents=2", *words, f"prior={name}"])
     result = prior_pictures(PRIORS.build(config.prior, latents=config.latents), config.latents)

@@ -98,7 +98,7 @@ def reproduce(
     path.py:Class. An interrupted command is resumed by running it again.
     """  # noqa: D301
     from unweave.recipes import catalogue, result_pages
-    from unweave.recipes.recipe import named
+    from unweave.recipes.recipe import with_full_names
     from unweave.runs.config import read_words
 
     prepare_logging(execution.quiet)
@@ -109,7 +109,7 @@ def reproduce(
             click.echo(line)
         return
     flags = [f"{slot}={part}" for slot, part in slots.items() if part]
-    changes = named(read_words([*flags, *(word for word in words if "=" in word)]))
+    changes = with_full_names(read_words([*flags, *(word for word in words if "=" in word)]))
     recipes = catalogue.find(ids)
     if not recipes:
         raise UnweaveError("which figure or table? unweave reproduce list shows all of them")
@@ -137,7 +137,7 @@ def _print_costs(request: Request, execution: Execution) -> None:
 
     for recipe in request.recipes:
         cost, source = expected_cost(recipe, request.scale, request.root, request.changes)
-        execution.print_line(f"{recipe.id}: {cost.told if cost.runs else 'nothing to train'} ({source})")
+        execution.print_line(f"{recipe.id}: {cost.text if cost.runs else 'nothing to train'} ({source})")
         if request.keep:
             published_results.publish_cost(recipe.id, request.scale, cost)
 
@@ -171,7 +171,7 @@ def _train(sweeps: "Sequence[Sweep | None]", execution: Execution) -> None:
 def _print_result(result: "Result", cost: "Cost", folder: Path) -> None:
     from unweave.recipes.reproduce import summary
 
-    click.echo(f"\n{result.id}: {result.title} ({result.scale}; {cost.told})\nclaim: {result.claim}\n")
+    click.echo(f"\n{result.id}: {result.title} ({result.scale}; {cost.text})\nclaim: {result.claim}\n")
     print_table(result.rows)
     click.echo()
     print_table(summary(result))

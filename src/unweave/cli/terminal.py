@@ -16,7 +16,7 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from unweave.metrics import Score
-    from unweave.theory.studies import TheoryResult
+    from unweave.theory.prior_pictures import TableAndPictures
 
 _output = Console(soft_wrap=True, highlight=False)
 
@@ -47,7 +47,7 @@ def print_scores(scores: "Mapping[str, Score]", *, quiet: bool) -> None:
     print_table(rows)
 
 
-def print_theory(result: "TheoryResult", folder: Path, prefix: str = "") -> None:
+def print_theory(result: "TableAndPictures", folder: Path, prefix: str = "") -> None:
     """Print the table of a result of theory and save its pictures."""
     from unweave.plots import save
 

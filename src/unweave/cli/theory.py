@@ -16,7 +16,7 @@ from unweave.cli.terminal import first_line, print_table, print_theory, progress
 @quiet_flag
 def theory(name: str | None, folder: Path, threads: int, quiet: bool) -> None:
     """Compute a theoretical result or a toy system of the papers: numbers and pictures. Without NAME, list them."""
-    from unweave.theory.studies import STUDIES, named
+    from unweave.recipes.theory import STUDIES, named
     from unweave.training import cpu
 
     if name is None:
