@@ -174,7 +174,7 @@ def test_cut_archives_are_told(tmp_path: Path) -> None:
         content = archive.read("images.npy")
     with zipfile.ZipFile(tmp_path / "cut.npz", "w") as archive:
         archive.writestr("images.npy", content[:-5000])
-    with pytest.raises(UnweaveError, match=r"cannot read .*cut.npz as an npz file \(images is cut off\)"):
+    with pytest.raises(UnweaveError, match=r"cannot read .*cut.npz as an npz file \(images is truncated\)"):
         Arrays(tmp_path / "cut.npz")
     path = write_h5(tmp_path / "a.h5", images=(IMAGES, {}))
     path.write_bytes(path.read_bytes()[:-3000])
@@ -230,7 +230,7 @@ def test_tables_and_sequences_become_datasets() -> None:
         ([IMAGES[0], IMAGES[0][:5]], {}, r"images must have one shape, got .*: set size=64"),
         ([{"img": IMAGES[0]}], {}, "unknown key of item 0 'image'"),
         ([{"image": IMAGES[0]}], {"factors": ["label"]}, "unknown key of item 0 'label'"),
-        ([IMAGES[0]], {"factors": ["label"]}, "item 0 has no keys, so that label cannot be its factors"),
+        ([IMAGES[0]], {"factors": ["label"]}, "item 0 is not a mapping, so it has no factors label"),
     ],
 )
 def test_wrong_items_are_told(items: list[Any], options: dict[str, Any], message: str) -> None:

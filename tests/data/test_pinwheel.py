@@ -1,4 +1,4 @@
-"""DAT-9 against its definition, read backwards."""
+"""The pinwheel against its definition, inverted."""
 
 import numpy as np
 import pytest

@@ -9,7 +9,7 @@ from unweave.data.circles import Circles
 from unweave.data.dataset import Batch, Channels, Dataset
 from unweave.data.dsprites import DSprites
 from unweave.data.faces3d import Faces3D
-from unweave.data.files import RealFile, data_folder
+from unweave.data.files import OriginalFile, data_folder
 from unweave.data.folder import Folder
 from unweave.data.glyphs import Glyphs
 from unweave.data.mnist import MNIST, FashionMNIST
@@ -49,7 +49,7 @@ __all__ = [
     "HeldOut",
     "Objects3D",
     "Pinwheel",
-    "RealFile",
+    "OriginalFile",
     "Shapes3D",
     "SmallNORB",
     "Uniform",

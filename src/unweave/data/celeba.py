@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave.data.cache import Progress, converted, source_key
-from unweave.data.files import RealFile
+from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import check_size, decoded_picture
 from unweave.data.space import FactorSpace
@@ -18,7 +18,7 @@ from unweave.errors import UnweaveError, unknown
 
 @final
 class CelebA(IndexedDataset):
-    """CelebA: 202,599 aligned photographs of faces, 64 x 64 x 3; attributes as factors if asked for.
+    """CelebA: 202,599 aligned photographs of faces, 64 x 64 x 3; attributes as factors on request.
 
     Read from img_align_celeba.zip (celeba/ in the data folder), in the order of the file names. The whole picture of
     178 x 218 is squeezed into the frame unless a crop is set; resized with an antialiasing bilinear filter, converted
@@ -37,9 +37,9 @@ class CelebA(IndexedDataset):
         1443490838
     """
 
-    description = "202,599 photographs of faces; attributes as factors if asked for (files)"
+    description = "202,599 photographs of faces; attributes as factors on request (files)"
     originals = (
-        RealFile(
+        OriginalFile(
             "img_align_celeba.zip",
             "celeba",
             "Liu et al., CelebA",
@@ -47,10 +47,10 @@ class CelebA(IndexedDataset):
             sha256="46fb89443c578308acf364d7d379fe1b9efb793042c0af734b6112e4fd3a8c74",
             md5="00d2c5bc6d35e252742224ab0c1e8fcb",
         ),
-        RealFile("list_attr_celeba.txt", "celeba", "Liu et al., CelebA", 26_721_026),
-        RealFile("list_eval_partition.txt", "celeba", "Liu et al., CelebA", 2_836_386),
-        RealFile("list_landmarks_align_celeba.txt", "celeba", "Liu et al., CelebA", 12_156_055),
-        RealFile("identity_CelebA.txt", "celeba", "Liu et al., CelebA", 3_424_458),
+        OriginalFile("list_attr_celeba.txt", "celeba", "Liu et al., CelebA", 26_721_026),
+        OriginalFile("list_eval_partition.txt", "celeba", "Liu et al., CelebA", 2_836_386),
+        OriginalFile("list_landmarks_align_celeba.txt", "celeba", "Liu et al., CelebA", 12_156_055),
+        OriginalFile("identity_CelebA.txt", "celeba", "Liu et al., CelebA", 3_424_458),
     )
     stand_in = "data=Objects3D"
 
@@ -137,7 +137,7 @@ def celeba_table(path: Path, header: bool = True) -> tuple[list[str], dict[str, 
         if header:
             count, names, lines = int(lines[0]), lines[1].split(), lines[2:]
             if count != len(lines):
-                raise UnweaveError(f"{path} is cut off: {len(lines)} of {count} rows are there")
+                raise UnweaveError(f"{path} is truncated: {len(lines)} of {count} rows are there")
         rows = {line.split()[0]: [int(word) for word in line.split()[1:]] for line in lines if line.strip()}
     except (ValueError, IndexError) as error:
         if isinstance(error, UnweaveError):

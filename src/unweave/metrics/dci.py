@@ -1,4 +1,4 @@
-"""Disentanglement, completeness and informativeness, from what trees or a lasso need to predict each factor."""
+"""Disentanglement, completeness and informativeness, from the latents that predict each factor."""
 
 from typing import Any, Literal
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics.score import Score, interval_of_halves, interval_of_held_out
-from unweave.metrics.validation import check_count, check_pair, factor_classes, halves
+from unweave.metrics.validation import check_count, check_pair, factor_classes, split_samples
 
 Backend = Literal["lightgbm", "sklearn", "forest", "lasso"]
 BACKENDS = ("lightgbm", "sklearn", "forest", "lasso")
@@ -95,7 +95,7 @@ def dci(
         spans = np.ptp(z, axis=0)
         z = (z - z.min(axis=0)) / np.where(spans > 0, spans, 1.0)
     targets = _targets(table, mode, backend)
-    train, held_out = halves(len(z), rng, test)
+    train, held_out = split_samples(len(z), rng, test)
     if mode == "ubisoft":
         train = held_out = np.arange(len(z))
     importance, right = _weigh(z[train], targets[train], z[held_out], targets[held_out], backend, mode, seed)
@@ -226,7 +226,7 @@ def _weigh(
 
 
 def _shared(importance: Floats, codes: Floats) -> Floats:
-    """Latents that are copies of each other, which no tree can tell apart, share their weight evenly.
+    """Latents that are copies of each other, which no tree can distinguish, share their weight evenly.
 
     LightGBM splits on the first of equal features; scikit-learn picks one at random, which comes to the same.
     """

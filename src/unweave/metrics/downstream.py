@@ -9,7 +9,7 @@ from unweave.errors import unknown
 from unweave.metrics.dci import has_lightgbm
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.score import Score, interval_of_terms
-from unweave.metrics.validation import check_count, check_pair, factor_classes, halves
+from unweave.metrics.validation import check_count, check_pair, factor_classes, split_samples
 
 Predictor = Literal["linear", "trees"]
 
@@ -32,7 +32,7 @@ def downstream_accuracy(
         factors: (n, K) factor values; continuous ones are cut into 20 bins.
         rng: splits the samples into training and test; ``np.random.default_rng(0)`` by default.
         predictor: ``linear``: multinomial logistic regression on standardised codes; ``trees``: boosted trees.
-        labels: how many of the training codes have labels (10, 100, 1000 tell how many are needed); all by default.
+        labels: how many of the training codes have labels (10, 100, 1000 show how many are needed); all by default.
         test: share of the samples held out.
 
     References:
@@ -49,7 +49,7 @@ def downstream_accuracy(
     codes, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(0) if rng is None else rng
     classes, _ = factor_classes(table)
-    train, held_out = halves(len(codes), rng, test)
+    train, held_out = split_samples(len(codes), rng, test)
     if labels is not None:
         train = train[: check_count("labels", labels, 1)]
     spread = codes[train].std(axis=0)

@@ -10,7 +10,7 @@ from unweave.errors import UnweaveError, unknown
 from unweave.metrics.aggregate import Mixture, log_joint
 from unweave.metrics.mig import leading_gaps
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count, check_pair, check_scales, factor_classes, without
+from unweave.metrics.validation import check_count, check_pair, check_scales, drop_columns, factor_classes
 
 Mode = Literal["paper", "beta_tcvae", "disentangling_vae"]
 MODES = ("paper", "beta_tcvae", "disentangling_vae")
@@ -40,7 +40,7 @@ def sampled_mig(
 
     Modes: ``paper``; ``beta_tcvae``: normalised by log |V_k| (equal for a full grid; its authors also drop the shape of
     dSprites, ``drop=(0,)``); ``disentangling_vae``: as that, but the entropies are averaged over the posterior *means*
-    instead of samples (its transposed index is a fault and not copied).
+    instead of samples (its transposed index is an error and not copied).
 
     Args:
         means: (N, latents) posterior means.
@@ -49,8 +49,8 @@ def sampled_mig(
         rng: source of the draws.
         mode: whose definition.
         samples: draws per entropy.
-        drop: columns of ``factors`` left out.
-        tell: told what is being done.
+        drop: columns of ``factors`` to drop.
+        tell: called with a line of text on the progress.
 
     References:
         Chen et al. 2018, section 4 and appendix C.
@@ -66,7 +66,7 @@ def sampled_mig(
     samples = check_count("samples", samples, 2)
     mu, table = check_pair(means, factors)
     sd = check_scales(scales, mu)
-    table, kept = without(table, drop)
+    table, kept = drop_columns(table, drop)
     classes, sizes = factor_classes(table)
     latents = mu.shape[1]
     spread = 0.0 if mode == "disentangling_vae" else 1.0
@@ -146,7 +146,7 @@ def subspace_mig(
         rng: source of the draws.
         subspaces: sizes of the subspaces, in the order of the latents, e.g. (4, 4, 4, 4, 4).
         samples: draws.
-        drop: columns of ``factors`` left out.
+        drop: columns of ``factors`` to drop.
 
     References:
         Stuehmer et al. 2020 (ISA), section 3 (subspaces) with Chen et al. 2018, Eq. 6.
@@ -169,7 +169,7 @@ def subspace_mig(
         raise UnweaveError(
             f"subspaces must be sizes that sum to the {mu.shape[1]} latents, got {tuple(subspaces)}"
         )
-    table, kept = without(table, drop)
+    table, kept = drop_columns(table, drop)
     classes, sizes = factor_classes(table)
     rows = rng.integers(0, len(mu), samples)
     z = mu[rows] + sd[rows] * rng.normal(size=(samples, mu.shape[1]))
