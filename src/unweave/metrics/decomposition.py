@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics.aggregate import LOG_2PI, log_joint, log_marginals
 from unweave.metrics.score import Score, interval_of_mean
-from unweave.metrics.validation import check_codes, check_count, check_scales
+from unweave.metrics.validation import check_codes, check_count, check_scales, standardised
 
 Floats = NDArray[np.float64]
 
@@ -195,8 +195,7 @@ def classifier_total_correlation(
     from sklearn.neural_network import MLPClassifier
 
     z = check_codes(samples, "samples")
-    spread = z.std(axis=0)
-    z = (z - z.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
+    z = standardised(z)
     shuffled = np.stack([rng.permutation(column) for column in z.T], axis=1)
     order = rng.permutation(len(z))
     test, train = np.array_split(order, [len(z) // 3])

@@ -9,7 +9,7 @@ from unweave.errors import unknown
 from unweave.metrics.information import JointCounts
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.score import Score, interval_of_terms
-from unweave.metrics.validation import check_count, check_pair, equal_width_bins, factor_classes
+from unweave.metrics.validation import check_count, check_pair, equal_width_bins, factor_classes, standardised
 
 ACTIVE_SHARE = 1 / 8
 """A latent is active if its range exceeds this share of the largest range."""
@@ -155,8 +155,7 @@ def _explicitness(
 ) -> tuple[float, NDArray[np.float64], float]:
     """The score, the effect of each sample on it, and how much of it is due to testing on the training codes."""
     n = len(codes)
-    spread = codes.std(axis=0)
-    z = (codes - codes.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
+    z = standardised(codes)
     values, terms, optimism = [], np.zeros(n), 0.0
     for column in classes.T:
         present, labels = np.unique(column, return_inverse=True)

@@ -15,6 +15,7 @@ from unweave.metrics.validation import (
     equal_width_bins,
     factor_classes,
     split_samples,
+    standardised,
 )
 
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft"]
@@ -151,8 +152,7 @@ def explicitness(
     train, held_out = split_samples(len(codes), rng, test)
     if mode == "ubisoft":
         train = held_out = np.arange(len(codes))
-    spread = codes[train].std(axis=0)
-    z = (codes - codes[train].mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
+    z = standardised(codes, codes[train])
     areas, influence = [], np.zeros(len(held_out))
     for column in classes.T:
         present, labels = np.unique(column[train], return_inverse=True)

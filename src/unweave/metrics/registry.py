@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unweave import slots
 from unweave.errors import UnweaveError, plain, unknown
 from unweave.metrics.beta_vae import beta_vae_score
-from unweave.metrics.dci import dci, has_lightgbm
+from unweave.metrics.dci import dci
 from unweave.metrics.decomposition import decomposition, gaussian_total_correlation
 from unweave.metrics.downstream import downstream_accuracy
 from unweave.metrics.factor_vae import factor_vae_score
@@ -21,6 +21,7 @@ from unweave.metrics.irs import irs
 from unweave.metrics.metric import ARRAYS, Answer, AnyMetric, Encoded, FunctionMetric, Metric
 from unweave.metrics.mig import mig
 from unweave.metrics.modularity import explicitness, modularity
+from unweave.metrics.predictors import has_lightgbm
 from unweave.metrics.sampled_mig import sampled_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score

@@ -125,6 +125,24 @@ def check_scales(scales: ArrayLike, codes: NDArray[np.float64]) -> NDArray[np.fl
     return checked
 
 
+def standardised(values: NDArray[np.float64], like: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """``values`` (n, columns) less the mean of ``like``, over its standard deviation; constant columns stay undivided.
+
+    Args:
+        values: to standardise.
+        like: (m, columns) where means and deviations come from; the values themselves by default.
+
+    Example:
+        >>> standardised(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist()
+        [[-1.0, 0.0], [1.0, 0.0]]
+
+    """
+    source = values if like is None else like
+    spread = source.std(axis=0)
+    result: NDArray[np.float64] = (values - source.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
+    return result
+
+
 def split_samples(
     n: int, rng: np.random.Generator, share: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
