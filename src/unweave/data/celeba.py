@@ -15,6 +15,8 @@ from unweave.data.pictures import check_size, decoded_picture
 from unweave.data.space import FactorSpace
 from unweave.errors import UnweaveError, unknown
 
+_SPLITS = ("train", "valid", "test")
+
 
 @final
 class CelebA(IndexedDataset):
@@ -63,51 +65,66 @@ class CelebA(IndexedDataset):
         split: Literal["all", "train", "valid", "test"] = "all",
     ) -> None:
         check_size(size, self.name)
-        splits = ("train", "valid", "test")
-        if split != "all" and split not in splits:
-            raise unknown("split of CelebA", str(split), ("all", *splits))
+        if split != "all" and split not in _SPLITS:
+            raise unknown("split of CelebA", str(split), ("all", *_SPLITS))
         path = self.originals[0].require(self.name, self.stand_in)
-        try:
-            with zipfile.ZipFile(path) as archive:
-                names = sorted(name for name in archive.namelist() if name.endswith(".jpg"))
-        except (OSError, zipfile.BadZipFile) as error:
-            raise UnweaveError(f"{path} cannot be read as a zip archive ({error})") from None
-        if not names:
-            raise UnweaveError(f"{path} holds no img_align_celeba/*.jpg")
-        shape = (len(names), size, size, 3)
-
-        def fill(out: NDArray[Any], tell: Progress) -> None:
-            with zipfile.ZipFile(path) as opened:
-                for i, name in enumerate(names):
-                    try:
-                        content = opened.read(name)
-                    except (OSError, zipfile.BadZipFile, zlib.error) as error:
-                        raise UnweaveError(f"{name} in {path} is damaged ({error})") from None
-                    out[i] = decoded_picture(content, name, size, 3, crop)
-                    tell(i + 1)
-
-        pixels = converted(self.name, source_key(path, *shape, crop), shape, fill)
-        shown = [Path(name).name for name in names]
-        kept = np.arange(len(names))
-        if split != "all":
-            _, rows = celeba_table(self.originals[2].require(self.name, self.stand_in), header=False)
-            kept = np.flatnonzero([rows[name][0] == splits.index(split) for name in _known(shown, rows)])
-            if not kept.size:
-                raise UnweaveError(f"no image of {path} belongs to the split {split}")
+        members = _pictures(path)
+        pixels = _pixels(path, members, size, crop)
+        names = [Path(member).name for member in members]
+        chosen = np.arange(len(names)) if split == "all" else self._rows_of(split, names)
         space = classes = None
         if attributes:
-            header, rows = celeba_table(self.originals[1].require(self.name, self.stand_in))
-            for name in attributes:
-                if name not in header:
-                    raise unknown("attribute of CelebA", name, header)
-            columns = [header.index(name) for name in attributes]
-            values = np.array([[rows[name][c] for c in columns] for name in _known(shown, rows)])
-            classes = (values > 0).astype(np.int64)[kept]
+            classes = self._classes(attributes, names)[chosen]
             space = FactorSpace(attributes, (2,) * len(attributes))
         # Splits are contiguous, so that this is a view of the mapped file, not a copy.
-        first, last = int(kept[0]), int(kept[-1]) + 1
-        together = len(kept) == last - first
-        self._store(pixels[first:last] if together else pixels[kept], space, classes)
+        first, last = int(chosen[0]), int(chosen[-1]) + 1
+        contiguous = len(chosen) == last - first
+        self._store(pixels[first:last] if contiguous else pixels[chosen], space, classes)
+
+    def _rows_of(self, split: str, names: list[str]) -> NDArray[np.int64]:
+        _, rows = celeba_table(self.originals[2].require(self.name, self.stand_in), header=False)
+        chosen = np.flatnonzero([rows[name][0] == _SPLITS.index(split) for name in _known(names, rows)])
+        if not chosen.size:
+            raise UnweaveError(f"no image of {self.originals[0].name} belongs to the split {split}")
+        return chosen
+
+    def _classes(self, attributes: tuple[str, ...], names: list[str]) -> NDArray[np.int64]:
+        header, rows = celeba_table(self.originals[1].require(self.name, self.stand_in))
+        for attribute in attributes:
+            if attribute not in header:
+                raise unknown("attribute of CelebA", attribute, header)
+        columns = [header.index(attribute) for attribute in attributes]
+        values = np.array([[rows[name][c] for c in columns] for name in _known(names, rows)])
+        return (values > 0).astype(np.int64)
+
+
+def _pictures(path: Path) -> list[str]:
+    """Names of the pictures in the archive, sorted."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = sorted(name for name in archive.namelist() if name.endswith(".jpg"))
+    except (OSError, zipfile.BadZipFile) as error:
+        raise UnweaveError(f"{path} cannot be read as a zip archive ({error})") from None
+    if not members:
+        raise UnweaveError(f"{path} holds no img_align_celeba/*.jpg")
+    return members
+
+
+def _pixels(path: Path, members: list[str], size: int, crop: int | None) -> NDArray[np.uint8]:
+    """All pictures (n, size, size, 3), converted once."""
+    shape = (len(members), size, size, 3)
+
+    def fill(out: NDArray[Any], tell: Progress) -> None:
+        with zipfile.ZipFile(path) as archive:
+            for i, member in enumerate(members):
+                try:
+                    content = archive.read(member)
+                except (OSError, zipfile.BadZipFile, zlib.error) as error:
+                    raise UnweaveError(f"{member} in {path} is damaged ({error})") from None
+                out[i] = decoded_picture(content, member, size, 3, crop)
+                tell(i + 1)
+
+    return converted("CelebA", source_key(path, *shape, crop), shape, fill)
 
 
 def _known(names: list[str], rows: dict[str, list[int]]) -> list[str]:
