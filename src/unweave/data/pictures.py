@@ -119,7 +119,8 @@ def pixels_of(item: Any) -> "NDArray[Any] | Image":
         [[0, 255]]
     """
     if hasattr(item, "convert") and hasattr(item, "size"):
-        return item  # type: ignore[no-any-return]
+        picture: Image = item
+        return picture
     return np.asarray(item)
 
 

@@ -4,8 +4,9 @@ import gzip
 import math
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, Literal, final, get_args
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,11 +125,11 @@ class SmallNORB(IndexedDataset):
         return Channels((0.752091840108860,), (0.095638790168273,), "REC table A2")
 
 
-def _opened(path: Path) -> tuple[IO[bytes], np.dtype[Any], tuple[int, ...]]:
+def _opened(path: Path) -> tuple[gzip.GzipFile | BufferedReader, np.dtype[Any], tuple[int, ...]]:
     """A file of the NORB format, read up to its data; the type and shape of the data."""
     with path.open("rb") as raw:
         zipped = raw.read(2) == b"\x1f\x8b"
-    file: IO[bytes] = gzip.open(path) if zipped else path.open("rb")  # type: ignore[assignment]  # noqa: SIM115
+    file = gzip.open(path) if zipped else path.open("rb")  # noqa: SIM115
     try:
         magic, ndim = np.frombuffer(file.read(8), "<u4")
         if int(magic) not in _TYPES:

@@ -78,6 +78,7 @@ def infomec(
         "bins": bins,
         "samples": len(codes),
         "active_latents": np.flatnonzero(active).tolist(),
+        "information_shares": shares.tolist(),
     }
     reference = "Hsu et al. 2023, section 4"
     names = ("infomec_modularity", "infomec_compactness")
@@ -85,7 +86,6 @@ def infomec(
         name: Score(name, value, *interval, reference=reference, constants=constants)
         for name, value, interval in zip(names, values, intervals, strict=True)
     }
-    scores["infomec_modularity"].constants["information_shares"] = shares.tolist()  # type: ignore[index]
     low, high = interval_of_terms(explicit - optimism, terms)
     scores["infomec_explicitness"] = Score(
         "infomec_explicitness", explicit, low, high, reference=reference, constants=constants

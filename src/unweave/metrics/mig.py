@@ -71,18 +71,11 @@ def mig(
     bins = check_count("bins", MODES[mode] if bins is None else bins, 2)
     intervals = check_count("intervals", intervals, 0)
     codes, table = check_pair(codes, factors, least=bins)
-    table, kept = drop_columns(table, drop)
+    table, remaining = drop_columns(table, drop)
     if mode in ("dcf", "ubisoft"):
-        cut = equal_width_bins(table.astype(np.float64), bins).T
-        classes, sizes = factor_classes(cut, bins)
-    else:
-        classes, sizes = factor_classes(table, bins)
-    joint = JointCounts.of(equal_width_bins(codes, bins), bins, classes, sizes)
-    shares = joint.information / joint.entropies
-    if mode == "ubisoft":
-        own = joint.code_entropies[:, None]
-        shares = np.divide(joint.information, own, out=np.zeros_like(joint.information), where=own > 1e-12)
-    order, gaps = leading_gaps(shares)
+        table = equal_width_bins(table.astype(np.float64), bins).T
+    joint = JointCounts.of(equal_width_bins(codes, bins), bins, *factor_classes(table, bins))
+    order, gaps = leading_gaps(_shares(joint, of_codes=mode == "ubisoft"))
     value, low, high, bias = float(np.mean(gaps)), None, None, 0.0
     if intervals and mode != "ubisoft":
         bias, error = _error(joint, order, gaps)
@@ -97,7 +90,7 @@ def mig(
             "mode": mode,
             "bins": bins,
             "samples": len(codes),
-            "factors": kept,
+            "factors": remaining,
             "bias": bias,
             "gaps": gaps.tolist(),
             "leading_latents": order[0].tolist(),
@@ -105,6 +98,14 @@ def mig(
             "mutual_information": joint.information.tolist(),
         },
     )
+
+
+def _shares(joint: JointCounts, *, of_codes: bool) -> NDArray[np.float64]:
+    """The informations over the entropies of the factors, or over those of the codes, (latents, K)."""
+    if not of_codes:
+        return np.asarray(joint.information / joint.entropies)
+    own = joint.code_entropies[:, None]
+    return np.divide(joint.information, own, out=np.zeros_like(joint.information), where=own > 1e-12)
 
 
 def leading_gaps(shares: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -142,7 +143,7 @@ def _neighbours(codes: ArrayLike, factors: ArrayLike, drop: Sequence[int]) -> Sc
     from sklearn.feature_selection import mutual_info_classif
 
     codes, table = check_pair(codes, factors, least=20)
-    table, kept = drop_columns(table, drop)
+    table, remaining = drop_columns(table, drop)
     classes, sizes = factor_classes(table)
     information = np.stack([mutual_info_classif(codes, column, random_state=0) for column in classes.T], 1)
     counts = [np.bincount(column) / len(column) for column in classes.T]
@@ -158,7 +159,7 @@ def _neighbours(codes: ArrayLike, factors: ArrayLike, drop: Sequence[int]) -> Sc
             "mode": "disentangle",
             "neighbours": 3,
             "samples": len(codes),
-            "factors": kept,
+            "factors": remaining,
             "gaps": gaps.tolist(),
             "leading_latents": order[0].tolist(),
             "entropies": entropies.tolist(),

@@ -79,17 +79,7 @@ def sap(
     accuracy = right.mean(axis=2)
     _, gaps = leading_gaps(accuracy)
     value = float(np.mean(gaps))
-    right, trained = _guesses(codes, classes, train, held_out, UNPENALISED)
-    # Leaders chosen on the codes that test them would seem better than they are.
-    order, _ = leading_gaps(trained)
-    terms = _gap_of_leaders(right, order)
-    centre = float(np.mean(terms))
-    of_halves = []
-    for _ in range(HALF_SAMPLES):
-        half = rng.permutation(train)[: len(train) // 2]
-        guessed, _ = _guesses(codes, classes, half, held_out, UNPENALISED, order)
-        of_halves.append(_gap_of_leaders(guessed, order))
-    low, high = interval_of_held_out(terms, of_halves)
+    centre, low, high = _unpenalised(codes, classes, train, held_out, rng)
     return Score(
         "sap",
         value,
@@ -105,6 +95,26 @@ def sap(
             "accuracies": accuracy.tolist(),
         },
     )
+
+
+def _unpenalised(
+    codes: NDArray[np.float64],
+    classes: NDArray[np.int64],
+    train: NDArray[np.int64],
+    held_out: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[float, float, float]:
+    """The score of machines without penalty, and its interval."""
+    right, trained = _guesses(codes, classes, train, held_out, UNPENALISED)
+    # Leaders chosen on the codes that test them would seem better than they are.
+    order, _ = leading_gaps(trained)
+    terms = _gap_of_leaders(right, order)
+    of_halves = []
+    for _ in range(HALF_SAMPLES):
+        half = rng.permutation(train)[: len(train) // 2]
+        guessed, _ = _guesses(codes, classes, half, held_out, UNPENALISED, order)
+        of_halves.append(_gap_of_leaders(guessed, order))
+    return float(np.mean(terms)), *interval_of_held_out(terms, of_halves)
 
 
 def _gap_of_leaders(right: NDArray[np.bool_], order: NDArray[np.intp]) -> NDArray[np.float64]:

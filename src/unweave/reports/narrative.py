@@ -91,9 +91,7 @@ def rows(runs: Sequence[Mapping[str, Score]]) -> list[Row]:
     names.sort(key=lambda name: list(EXPLANATIONS).index(name) if name in EXPLANATIONS else len(EXPLANATIONS))
     table = []
     for name in names:
-        explained = EXPLANATIONS.get(
-            name, Explanation(label_of(name), sentence_of(name))
-        )
+        explained = EXPLANATIONS.get(name, Explanation(label_of(name), sentence_of(name)))
         found = [scores.get(name) for scores in runs]
         best = _best(found)
         sentence = explained.sentence
