@@ -348,7 +348,7 @@ An interval (95 %) covers the value of a large sample, by definition:
 
 Where a bias is subtracted, the interval may not contain the value: then encode more images. Two scores have no limit within reach:
 trees split on chance as long as codes are few, so DCI changes with their number far beyond 10,000, and IRS divides by the
-largest deviation, which grows with the number of codes unless they end at an edge. Compare both at equal numbers only.
+largest deviation, which grows with the number of codes unless they are bounded. Compare both at equal numbers only.
 
 {coverage()}
 """

@@ -1,4 +1,4 @@
-"""Datasets: a factor space and a source of images, in whole batches."""
+"""Data sets: a factor space and a source of images, in whole batches."""
 
 from unweave.data.arrays import Arrays
 from unweave.data.cache import cache_folder

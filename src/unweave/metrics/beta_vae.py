@@ -57,7 +57,7 @@ def beta_vae_score(
 
     * ``paper``: 200 pairs, 2,000 + 800 votes, nearly unpenalised and on standardised features, so that the scale of a
       latent does not matter. The paper stops Adagrad (learning rate 0.01) after 10,000 steps; here the classifier is
-      solved to the end, so none of its settings matter;
+      solved to convergence, so none of its settings matter;
     * ``disentanglement_lib``: 64 pairs, 10,000 + 5,000 votes, scikit-learn's default penalty on raw features;
     * ``ubisoft``: 200 pairs, 800 + 800 votes, and rescaled, (accuracy - 1/K) / (1 - 1/K).
 

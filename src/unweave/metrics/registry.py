@@ -99,7 +99,7 @@ METRICS: dict[str, Metric] = {
             sentence="How well a linear classifier ranks each value of each factor; 0.5 is guessing.",
         ),
         FunctionMetric(
-            irs, labels={"irs": "IRS"}, sentence="1 if each latent stands still while its factor does."
+            irs, labels={"irs": "IRS"}, sentence="1 if each latent stays constant while its factor does."
         ),
         FunctionMetric(
             infomec,
@@ -281,7 +281,7 @@ def sentence_of(score: str) -> str:
 
     Example:
         >>> sentence_of("irs")
-        '1 if each latent stands still while its factor does.'
+        '1 if each latent stays constant while its factor does.'
     """
     metric = metric_of(score)
     return "" if metric is None else metric.sentence
