@@ -145,7 +145,7 @@ def test_an_interrupted_conversion_leaves_nothing(small_memory: Path) -> None:
     assert list(small_memory.iterdir()) == []
 
 
-def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         UnweaveError,
         match=r"cannot write 1,000,000,000,000 MB of X to .* \(not enough room\): set UNWEAVE_CACHE",
@@ -166,7 +166,7 @@ def test_pickles_in_archives_are_left_alone(tmp_path: Path) -> None:
         Npz(tmp_path / "a.npz").read("other")
 
 
-def test_cut_archives_are_told(tmp_path: Path) -> None:
+def test_cut_archives_are_named(tmp_path: Path) -> None:
     import zipfile
 
     np.savez(tmp_path / "a.npz", images=IMAGES)
@@ -174,7 +174,7 @@ def test_cut_archives_are_told(tmp_path: Path) -> None:
         content = archive.read("images.npy")
     with zipfile.ZipFile(tmp_path / "cut.npz", "w") as archive:
         archive.writestr("images.npy", content[:-5000])
-    with pytest.raises(UnweaveError, match=r"cannot read .*cut.npz as an npz file \(images is cut off\)"):
+    with pytest.raises(UnweaveError, match=r"cannot read .*cut.npz as an npz file \(images is truncated\)"):
         Arrays(tmp_path / "cut.npz")
     path = write_h5(tmp_path / "a.h5", images=(IMAGES, {}))
     path.write_bytes(path.read_bytes()[:-3000])
@@ -182,7 +182,7 @@ def test_cut_archives_are_told(tmp_path: Path) -> None:
         Arrays(path)
 
 
-def test_wrong_hdf5_files_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_hdf5_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_h5(tmp_path / "a.h5", pictures=(IMAGES, {}))
     with pytest.raises(UnweaveError, match=r"has no array called 'images' \(it has: pictures\)"):
         Arrays(path)
@@ -230,10 +230,10 @@ def test_tables_and_sequences_become_datasets() -> None:
         ([IMAGES[0], IMAGES[0][:5]], {}, r"images must have one shape, got .*: set size=64"),
         ([{"img": IMAGES[0]}], {}, "unknown key of item 0 'image'"),
         ([{"image": IMAGES[0]}], {"factors": ["label"]}, "unknown key of item 0 'label'"),
-        ([IMAGES[0]], {"factors": ["label"]}, "item 0 has no keys, so that label cannot be its factors"),
+        ([IMAGES[0]], {"factors": ["label"]}, "item 0 is not a mapping, so it has no factors label"),
     ],
 )
-def test_wrong_items_are_told(items: list[Any], options: dict[str, Any], message: str) -> None:
+def test_wrong_items_are_named(items: list[Any], options: dict[str, Any], message: str) -> None:
     with pytest.raises(UnweaveError, match=message):
         Arrays.from_items(items, **options)
 

@@ -53,5 +53,5 @@ def test_wrong_celeba_is_named(place: Path, formats: Path) -> None:
     (place / "celeba" / CELEBA[0]).write_bytes((formats / CELEBA[0]).read_bytes())
     lines = (formats / CELEBA[1]).read_text().splitlines()
     (place / "celeba" / CELEBA[1]).write_text("\n".join(lines[:-2]))
-    with pytest.raises(UnweaveError, match=r"list_attr_celeba.txt is cut off: 4 of 6 rows are there"):
+    with pytest.raises(UnweaveError, match=r"list_attr_celeba.txt is truncated: 4 of 6 rows are there"):
         CelebA(attributes=("Smiling",))

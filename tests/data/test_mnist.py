@@ -75,7 +75,7 @@ def test_fashion_is_read_from_its_own_folder(folder: Path) -> None:
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-1], lambda b: b + b"x", lambda b: b"\0\0\x08\x01" + b[4:], lambda _: b""]
 )
-def test_damaged_files_are_told(tmp_path: Path, damage: object) -> None:
+def test_damaged_files_are_named(tmp_path: Path, damage: object) -> None:
     path = tmp_path / "images"
     path.write_bytes(damage(idx(np.zeros((2, 3, 3)))))  # type: ignore[operator]
     with pytest.raises(UnweaveError, match="is not an IDX file of 3 dimensions"):
@@ -86,7 +86,7 @@ def test_damaged_files_are_told(tmp_path: Path, damage: object) -> None:
         read_idx(packed, 3)
 
 
-def test_files_that_do_not_belong_together_are_told(folder: Path) -> None:
+def test_files_that_do_not_belong_together_are_named(folder: Path) -> None:
     write(folder, "train", 30)
     (folder / "train-labels-idx1-ubyte").write_bytes(idx(np.zeros(29)))
     with pytest.raises(UnweaveError, match="30 images but 29 labels"):

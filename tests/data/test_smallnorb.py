@@ -89,13 +89,13 @@ def test_wrong_norb_files_are_named(place: Path, tmp_path: Path) -> None:
     with pytest.raises(UnweaveError, match="magic number 0x003d4c55, which is not one of the NORB format"):
         read_norb(path)
     path.write_bytes(good[:-5])
-    with pytest.raises(UnweaveError, match="is cut off: 2 of 3 rows are there"):
+    with pytest.raises(UnweaveError, match="is truncated: 2 of 3 rows are there"):
         read_norb(path)
     path.write_bytes(good[:6])
-    with pytest.raises(UnweaveError, match="is cut off or damaged"):
+    with pytest.raises(UnweaveError, match="is truncated or damaged"):
         read_norb(path)
     path.write_bytes(gzip.compress(good)[:-12])
-    with pytest.raises(UnweaveError, match="is cut off or damaged"):
+    with pytest.raises(UnweaveError, match="is truncated or damaged"):
         read_norb(path)
     norb_files(place)
     cat = place / "small_norb" / f"smallnorb-{NORB[0]}-dat.mat.gz"

@@ -1,4 +1,4 @@
-"""Datasets: a factor space and a source of images, in whole batches."""
+"""Data sets: a factor space and a source of images, in whole batches."""
 
 from unweave.data.arrays import Arrays
 from unweave.data.cache import cache_folder
@@ -9,7 +9,7 @@ from unweave.data.circles import Circles
 from unweave.data.dataset import Batch, Channels, Dataset
 from unweave.data.dsprites import DSprites
 from unweave.data.faces3d import Faces3D
-from unweave.data.files import RealFile, data_folder
+from unweave.data.files import OriginalFile, data_folder
 from unweave.data.folder import Folder
 from unweave.data.glyphs import Glyphs
 from unweave.data.mnist import MNIST, FashionMNIST
@@ -49,7 +49,7 @@ __all__ = [
     "HeldOut",
     "Objects3D",
     "Pinwheel",
-    "RealFile",
+    "OriginalFile",
     "Shapes3D",
     "SmallNORB",
     "Uniform",

@@ -87,7 +87,7 @@ class Npz:
         start = self._start(key)
         if start is not None:
             if start + size > self.path.stat().st_size:
-                raise self._unreadable(f"{key} is cut off")
+                raise self._unreadable(f"{key} is truncated")
             return np.memmap(self.path, dtype, mode="r", offset=start, shape=shape).view(np.ndarray)
 
         def fill(out: NDArray[Any], tell: Progress) -> None:
@@ -204,7 +204,7 @@ class Hdf5:
             return self.read(key)
         if chunks is None and start is not None:
             if start + size > self.path.stat().st_size:
-                raise self._unreadable(f"{key} is cut off")
+                raise self._unreadable(f"{key} is truncated")
             return np.memmap(self.path, dtype, mode="r", offset=start, shape=shape).view(np.ndarray)
 
         def fill(out: NDArray[Any], tell: Progress) -> None:

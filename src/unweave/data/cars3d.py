@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unweave.data.archives import content_of, members_of, open_tar
 from unweave.data.cache import Progress, converted, source_key
 from unweave.data.dataset import Channels
-from unweave.data.files import RealFile
+from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import check_size, resized
 from unweave.data.space import FactorSpace
@@ -38,7 +38,7 @@ class Cars3D(IndexedDataset):
 
     description = "183 cars from 24 azimuths and 4 elevations (file)"
     originals = (
-        RealFile(
+        OriginalFile(
             "nips2015-analogy-data.tar.gz",
             "cars",
             "Reed et al., deep visual analogy-making",
@@ -53,7 +53,7 @@ class Cars3D(IndexedDataset):
         path = self.originals[0].require(self.name, self.stand_in)
         if path.is_dir() and not any(path.glob("*.mat")):
             raise UnweaveError(
-                f"{path} holds no car_XXX_mesh.mat: {self.name} needs {self.originals[0].told} there"
+                f"{path} holds no car_XXX_mesh.mat: {self.name} needs the content of {self.originals[0].summary}"
             )
         names = _car_names(path)
         shape = (4 * 24 * len(names), size, size, 3)

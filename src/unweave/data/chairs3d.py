@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from unweave.data.archives import content_of, members_of, open_tar
 from unweave.data.cache import Progress, converted, source_key
-from unweave.data.files import RealFile
+from unweave.data.files import OriginalFile
 from unweave.data.folder import load_files
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import check_size, decoded_picture
@@ -34,7 +34,7 @@ class Chairs3D(IndexedDataset):
 
     description = "86,366 renders of chairs, no factors (file)"
     originals = (
-        RealFile(
+        OriginalFile(
             "rendered_chairs.tar",
             "chairs",
             "Aubry et al., seeing 3D chairs",

@@ -56,8 +56,8 @@ class Circles(Dataset):
     is the exact area of the pixel that the circle covers, times the colour, rounded to uint8 (the paper
     supersamples by 5).
 
-    A **hole** keeps one quarter of the space out of training: the middle half (``center``) or the lower half
-    (``corner``) of the ranges of the first two factors. :meth:`images` still draws it, :meth:`held_out` tells
+    A **hole** excludes one quarter of the space from training: the middle half (``center``) or the lower half
+    (``corner``) of the ranges of the first two factors. :meth:`images` still draws it, :meth:`held_out` marks
     it.
 
     **Blank** images are black and have no circle, so their factors are NaN in a :class:`Batch`;

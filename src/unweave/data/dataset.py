@@ -16,7 +16,7 @@ from unweave.data.space import Array, FactorSpace
 from unweave.errors import UnweaveError
 
 if TYPE_CHECKING:
-    from unweave.data.files import RealFile
+    from unweave.data.files import OriginalFile
 
 _TRIES, _PROPOSALS = 40, 100_000
 """Rounds of proposals before a search for pairs gives up, and proposals in a round at most."""
@@ -90,7 +90,7 @@ class Dataset(ABC):
     """
 
     description: ClassVar[str] = ""
-    originals: ClassVar[tuple["RealFile", ...]] = ()
+    originals: ClassVar[tuple["OriginalFile", ...]] = ()
     stand_in: ClassVar[str] = ""
     image_shape: tuple[int, int, int]
     space: FactorSpace | None

@@ -8,7 +8,7 @@ from typing import final
 import numpy as np
 
 from unweave.data.archives import start_of_stored
-from unweave.data.files import RealFile
+from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.space import FactorSpace
 from unweave.errors import UnweaveError
@@ -32,7 +32,7 @@ class Faces3D(IndexedDataset):
         "faces in grey: identity 50, azimuth 21, elevation 11, lighting 11 (file, not distributable)"
     )
     originals = (
-        RealFile(
+        OriginalFile(
             "basel_face_renders.pth",
             "basel_faces",
             "Paysan et al., Basel face model",

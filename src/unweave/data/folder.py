@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @final
 class Folder(IndexedDataset):
-    """All image files of a folder and its subfolders, without factors (SPEC DAT-10).
+    """All image files of a folder and its subfolders, without factors.
 
     Files (png, jpg, webp, bmp, gif and whatever else Pillow reads) are taken in the order of their paths;
     names that begin with a dot are ignored, any other file that is not an image is an error. Each image is
@@ -128,7 +128,7 @@ def _open(file: Path) -> "Image":
     try:
         image = PIL.Image.open(file)
     except PIL.UnidentifiedImageError:
-        raise UnweaveError(f"{file} is not an image: remove it from the folder or hide it (.name)") from None
+        raise UnweaveError(f"{file} is not an image: remove it, or let its name begin with a dot") from None
     except (OSError, ValueError, SyntaxError, PIL.Image.DecompressionBombError) as error:
         raise UnweaveError(f"{file} cannot be opened as an image ({error})") from None
     if image.mode not in GREY | COLOUR:

@@ -5,7 +5,7 @@ from typing import Literal, final
 
 from unweave.data.array_files import Npz
 from unweave.data.dataset import Channels
-from unweave.data.files import RealFile
+from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.space import FactorSpace
 from unweave.errors import UnweaveError, unknown
@@ -44,7 +44,7 @@ class MPI3D(IndexedDataset):
 
     description = "object on a robot arm, 7 factors: variant toy, realistic, real, complex (file)"
     originals = tuple(
-        RealFile(name, folder, "Gondal et al., MPI3D", md5=md5, also=(f"mpi3d/{name}",))
+        OriginalFile(name, folder, "Gondal et al., MPI3D", md5=md5, also=(f"mpi3d/{name}",))
         for (name, md5), folder in zip(
             _FILES.values(), ("mpi3d_toy", "mpi3d_realistic", "mpi3d_real", "mpi3d_complex"), strict=True
         )
@@ -78,7 +78,7 @@ class MPI3D(IndexedDataset):
         self._store(file.array("images", self.name).reshape(-1, 64, 64, 3), space)
 
     def channels(self) -> Channels:
-        """The published constants where there are some."""
+        """The published constants, if there are any; else measured."""
         if self.variant not in _CHANNELS:
             return super().channels()
         return Channels(*_CHANNELS[self.variant], "the normalisation constants of REC's code")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unweave.data.cache import cache_folder
 from unweave.data.dataset import channels_last
-from unweave.data.distinct_strips import Bands, cached_bands, distinct
+from unweave.data.distinct_strips import Strips, cached_strips, distinct
 from unweave.data.indexed import IndexedDataset
 from unweave.data.space import FactorSpace
 from unweave.errors import UnweaveError
@@ -61,7 +61,7 @@ class Objects3D(IndexedDataset):
         if channels not in (1, 3):
             raise UnweaveError(f"channels of Objects3D must be 1 (grey) or 3 (colour), got {channels!r}")
         self.channels_shown = channels
-        self._tables: Bands | None = None
+        self._tables: Strips | None = None
         self._grid(_SPACE, (channels, _SIZE, _SIZE))
 
     def _take(self, rows: NDArray[np.int64]) -> NDArray[Any]:
@@ -83,11 +83,11 @@ def _grey(bands: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 @functools.lru_cache(maxsize=1)
-def _pictures(folder: Path) -> Bands:
-    """Bands of four lines: of nine, five are like no other, most others show nothing but the ground."""
+def _pictures(folder: Path) -> Strips:
+    """Strips of four lines: of nine, five are like no other, most others show nothing but the ground."""
     width = _LINES * _SIZE * 3
     shape = (15_360, _SIZE // _LINES)
-    return cached_bands(
+    return cached_strips(
         folder / "objects3d-2", shape, width, lambda: distinct(_render_all().reshape(*shape, width))
     )
 

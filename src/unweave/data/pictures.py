@@ -34,7 +34,7 @@ def fit(
         picture: with 8 or 16 bits a channel.
         size: height and width in pixels.
         channels: 1 (grey) or 3 (RGB).
-        crop: side of the central square that is cut out first; 0: as large as fits; None: nothing is cut off, a
+        crop: side of the central square that is cut out first; 0: as large as fits; None: nothing is truncated, a
             picture that is not square is squeezed.
         resample: filter of the resize.
 
@@ -119,7 +119,8 @@ def pixels_of(item: Any) -> "NDArray[Any] | Image":
         [[0, 255]]
     """
     if hasattr(item, "convert") and hasattr(item, "size"):
-        return item  # type: ignore[no-any-return]
+        picture: Image = item
+        return picture
     return np.asarray(item)
 
 

@@ -4,15 +4,16 @@ import gzip
 import math
 import zlib
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, Literal, final, get_args
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unweave.data.cache import Progress, converted, source_key
 from unweave.data.dataset import Channels
-from unweave.data.files import RealFile
+from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import check_size, resized
 from unweave.data.space import FactorSpace
@@ -45,10 +46,10 @@ _TYPES: dict[int, np.dtype[Any]] = {
 Split = Literal["train", "test", "all"]
 
 
-def _file(split: str, part: int) -> RealFile:
+def _file(split: str, part: int) -> OriginalFile:
     stem, sizes = _FILES[split]
     name = f"smallnorb-{stem}-{('dat', 'cat', 'info')[part]}.mat"
-    return RealFile(
+    return OriginalFile(
         f"{name}.gz",
         "small_norb",
         "LeCun et al., small NORB",
@@ -124,11 +125,11 @@ class SmallNORB(IndexedDataset):
         return Channels((0.752091840108860,), (0.095638790168273,), "REC table A2")
 
 
-def _opened(path: Path) -> tuple[IO[bytes], np.dtype[Any], tuple[int, ...]]:
+def _opened(path: Path) -> tuple[gzip.GzipFile | BufferedReader, np.dtype[Any], tuple[int, ...]]:
     """A file of the NORB format, read up to its data; the type and shape of the data."""
     with path.open("rb") as raw:
         zipped = raw.read(2) == b"\x1f\x8b"
-    file: IO[bytes] = gzip.open(path) if zipped else path.open("rb")  # type: ignore[assignment]  # noqa: SIM115
+    file = gzip.open(path) if zipped else path.open("rb")  # noqa: SIM115
     try:
         magic, ndim = np.frombuffer(file.read(8), "<u4")
         if int(magic) not in _TYPES:
@@ -139,7 +140,7 @@ def _opened(path: Path) -> tuple[IO[bytes], np.dtype[Any], tuple[int, ...]]:
     except (ValueError, OSError, EOFError, zlib.error) as error:
         if isinstance(error, UnweaveError):
             raise
-        raise UnweaveError(f"{path} is cut off or damaged ({error})") from None
+        raise UnweaveError(f"{path} is truncated or damaged ({error})") from None
     return file, _TYPES[int(magic)], tuple(sizes[: int(ndim)].tolist())
 
 
@@ -183,9 +184,9 @@ def read_norb_rows(path: Path, rows: int | None = None, block: int = 500) -> Ite
             try:
                 content = file.read(n * row)
             except (OSError, EOFError, zlib.error) as error:
-                raise UnweaveError(f"{path} is cut off or damaged ({error})") from None
+                raise UnweaveError(f"{path} is truncated or damaged ({error})") from None
             if len(content) < n * row:
                 raise UnweaveError(
-                    f"{path} is cut off: {start + len(content) // row} of {shape[0]} rows are there"
+                    f"{path} is truncated: {start + len(content) // row} of {shape[0]} rows are there"
                 )
             yield np.frombuffer(content, kind).reshape(n, *shape[1:])

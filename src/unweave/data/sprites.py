@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.data.dataset import Batch, Dataset, channels_last
 from unweave.data.dsprites import DSprites
-from unweave.data.files import RealFile
+from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.space import Array, FactorSpace
 from unweave.errors import UnweaveError, unknown
@@ -24,7 +24,7 @@ _COLOUR = {"hue": (0.0, 1.0), "saturation": (0.3, 0.7), "value": (0.3, 0.7)}
 
 @final
 class ColoredSprites(Dataset):
-    """dSprites in colours drawn afresh for every image: hue, saturation and value are factors too (SPEC DAT-2).
+    """dSprites in colours drawn for every image: hue, saturation and value are factors too.
 
     The five factors of dSprites and, continuous, hue in [0, 1], saturation and value in [0.3, 0.7]. The sprite has the
     colour, the background is black.
@@ -98,7 +98,7 @@ class BusySprites(IndexedDataset):
     """
 
     description = "dSprites with nuisance: ground color, noise or texture; its 5 factors"
-    originals = (RealFile("scream.jpg", "scream", "The Scream, as used by disentanglement_lib"),)
+    originals = (OriginalFile("scream.jpg", "scream", "The Scream, as used by disentanglement_lib"),)
     stand_in = "data=BusySprites data.ground=texture data.picture=swirls"
 
     def __init__(self, *, ground: Ground = "color", picture: Literal["swirls", "scream"] = "swirls") -> None:

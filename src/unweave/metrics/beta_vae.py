@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.metrics.interventions import Encode, EncodeOnce, FactorSource, Plan, plan_pairs
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_codes, check_pair, factor_classes
+from unweave.metrics.validation import check_codes, check_pair, factor_classes, standardised
 from unweave.metrics.votes import VotingProtocol, choose_protocol, plan_votes, score_votes
 
 
@@ -57,7 +57,7 @@ def beta_vae_score(
 
     * ``paper``: 200 pairs, 2,000 + 800 votes, nearly unpenalised and on standardised features, so that the scale of a
       latent does not matter. The paper stops Adagrad (learning rate 0.01) after 10,000 steps; here the classifier is
-      solved to the end, so none of its settings matter;
+      solved to convergence, so none of its settings matter;
     * ``disentanglement_lib``: 64 pairs, 10,000 + 5,000 votes, scikit-learn's default penalty on raw features;
     * ``ubisoft``: 200 pairs, 800 + 800 votes, and rescaled, (accuracy - 1/K) / (1 - 1/K).
 
@@ -136,16 +136,15 @@ def _score(
 ) -> Score:
     training = slice(protocol.votes)
     features = mean_differences(codes, plan)
-    centre, scale = np.zeros(codes.shape[1]), np.ones(codes.shape[1])
-    if protocol.standardised:
-        spread = features[training].std(axis=0)
-        centre, scale = features[training].mean(axis=0), np.where(spread > 1e-12, spread, 1.0)
-    model = fit_softmax(
-        (features[training] - centre) / scale, plan.asked[training], factors, ridge=protocol.ridge
-    )
+    known = features[training]
 
-    def right(features: NDArray[np.float64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return np.asarray(model.predict((features - centre) / scale) == asked)
+    def prepared(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return standardised(x, known) if protocol.standardised else x
+
+    model = fit_softmax(prepared(known), plan.asked[training], factors, ridge=protocol.ridge)
+
+    def right(x: NDArray[np.float64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return np.asarray(model.predict(prepared(x)) == asked)
 
     return score_votes(
         "beta_vae_score",

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics.aggregate import LOG_2PI, log_joint, log_marginals
 from unweave.metrics.score import Score, interval_of_mean
-from unweave.metrics.validation import check_codes, check_count, check_scales
+from unweave.metrics.validation import check_codes, check_count, check_scales, standardised
 
 Floats = NDArray[np.float64]
 
@@ -29,9 +29,10 @@ def decomposition(
         I(n; z) = E log q(z|x_n)/q(z),   TC = E log q(z)/prod_j q(z_j),   E log prod_j q(z_j)/p(z_j),
 
     over z ~ q(z | x_n), n uniform. ``exact`` evaluates q(z) as the mixture over *all* N images given, so the only error
-    is that of averaging ``samples`` draws; intervals are those of the averages. The other two show what goes wrong:
+    is that of averaging ``samples`` draws; intervals are those of the averages. The other two show
+    the error of estimates from few images:
 
-    * ``batch``: q(z) from the mixture over ``batch`` other images only. TC can come out far below zero (FAC app. D);
+    * ``batch``: q(z) from the mixture over ``batch`` other images only. TC can be far below zero (FAC appendix D);
     * ``weighted``: minibatch-weighted sampling, batches of M = ``batch`` draws; log q(z) = log sum_m q(z|x_m) - log NM.
 
     Args:
@@ -120,7 +121,7 @@ def gaussian_total_correlation(codes: ArrayLike) -> Score:
 
         t_i = 1/2 ( sum_j log(1 - w_ij^2 / m) - log(1 - w_i' C^-1 w_i / m) ),
 
-    so that m mean(t) is the bias, which is taken off, and sqrt(m) sd(t) the standard error.
+    so that m mean(t) is the bias, which is subtracted, and sqrt(m) sd(t) the standard error.
 
     Args:
         codes: (n, latents) posterior means or samples.
@@ -141,7 +142,7 @@ def gaussian_total_correlation(codes: ArrayLike) -> Score:
     if z.shape[1] > 1 and len(z) > z.shape[1] + 1:
         white = (z - z.mean(axis=0)) / z.std(axis=0)
         correlation = white.T @ white / len(z)
-        # A floor on the spectrum: duplicated latents are infinitely dependent, and say 27 nats here.
+        # A floor on the eigenvalues: duplicated latents, which are infinitely dependent, give a finite value.
         eigen = np.maximum(np.linalg.eigvalsh(correlation), 1e-12)
         value = max(0.0, -0.5 * float(np.sum(np.log(eigen))))
         inverse = np.linalg.pinv(correlation, rcond=1e-12)
@@ -170,7 +171,7 @@ def classifier_total_correlation(
 ) -> Score:
     """Total correlation of samples of q(z), in nats, by the density-ratio trick of FactorVAE.
 
-    A network learns to tell codes from codes whose latents were shuffled apart from each other; TC = E[logit] on codes
+    A network learns to distinguish codes from codes whose latents were shuffled independently; TC = E[logit] on codes
     held out. It sees samples only, so it works without scales, and like every discriminator it underestimates.
 
     Args:
@@ -194,8 +195,7 @@ def classifier_total_correlation(
     from sklearn.neural_network import MLPClassifier
 
     z = check_codes(samples, "samples")
-    spread = z.std(axis=0)
-    z = (z - z.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
+    z = standardised(z)
     shuffled = np.stack([rng.permutation(column) for column in z.T], axis=1)
     order = rng.permutation(len(z))
     test, train = np.array_split(order, [len(z) // 3])
