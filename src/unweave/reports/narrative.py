@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from unweave.metrics import Score
 from unweave.metrics.registry import label_of, sentence_of
@@ -337,7 +336,7 @@ def _best(found: Sequence[Score | None]) -> int | None:
 def _geometry_rows(found: Sequence[Score | None]) -> list[ScoreRow]:
     table = []
     for key, explained in _GEOMETRY_PARTS.items():
-        values: list[Any] = [None if s is None else s.constants.get(key) for s in found]
+        values: list[float | None] = [None if s is None else s.constants.get(key) for s in found]
         if all(value is None for value in values):
             continue
         digits = 0 if key == "tilt" else 3

@@ -8,8 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from unweave.data import Dataset
+from unweave.gan import GAN
 from unweave.metrics import GridEmbedding, Score, embed_grid, mig
 from unweave.plots import traversal_codes
+from unweave.runs.config import Config
+from unweave.vae import VAE
 
 SHOWN_IMAGES = 8
 SHOWN_LATENTS = 10
@@ -24,7 +28,7 @@ class RunLike(Protocol):
         """The folder of the run."""
 
     @property
-    def config(self) -> Any:
+    def config(self) -> Config:
         """The config of the run."""
 
     @property
@@ -47,11 +51,11 @@ class RunLike(Protocol):
     def scores(self) -> Mapping[str, Any]:
         """Stored scores by name."""
 
-    def dataset(self) -> Any:
+    def dataset(self) -> Dataset:
         """The data set."""
 
-    def model(self) -> Any:
-        """The VAE."""
+    def model(self) -> VAE | GAN:
+        """The trained model."""
 
 
 @dataclass(frozen=True)
@@ -185,7 +189,7 @@ def run_labels(runs: Sequence[RunLike]) -> list[str]:
     return [f"{i + 1}. {folder}" for i, folder in enumerate(folders)]
 
 
-def settings(config: Any) -> dict[str, str]:
+def settings(config: Config) -> dict[str, str]:
     """A config as flat ``key: value`` text: each part by its name, followed by its options.
 
     Example:
@@ -196,8 +200,8 @@ def settings(config: Any) -> dict[str, str]:
     return {key.removesuffix(".name"): str(value) for key, value in _flat(config).items()}
 
 
-def _flat(config: Any) -> dict[str, Any]:
-    flat: dict[str, Any] = {}
+def _flat(config: Config) -> dict[str, object]:
+    flat: dict[str, object] = {}
     for key, value in vars(config).items():
         if hasattr(value, "name") and hasattr(value, "options"):
             flat[f"{key}.name"] = value.name
@@ -207,7 +211,7 @@ def _flat(config: Any) -> dict[str, Any]:
     return flat
 
 
-def _short(key: str, value: Any) -> str:
+def _short(key: str, value: object) -> str:
     return str(value) if key.endswith(".name") else f"{key}={value}"
 
 

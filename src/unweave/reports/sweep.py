@@ -325,21 +325,33 @@ def _on_best(best: Variant, second: Variant, main: str, tests: Sequence[_Pairwis
     return f"{text}, but not significantly better than {next_best}."
 
 
-def _mean_rows(variants: Sequence[Variant], scored: Mapping[str, Score]) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _MeanRow:
+    """A variant in the table of means: a cell for each score and the number of runs by status."""
+
+    name: str
+    cells: list[tuple[str, str, bool]]
+    finished: int
+    diverged: int
+    failed: int
+    unfinished: int
+
+
+def _mean_rows(variants: Sequence[Variant], scored: Mapping[str, Score]) -> list[_MeanRow]:
     names = _ordered(scored)
     best = {name: _best_variant(variants, scored[name]) for name in names}
     table = []
     for variant in variants:
         statuses = [member.run.status for member in variant.members]
         table.append(
-            {
-                "name": variant.name,
-                "cells": [_mean_cell(variant, scored[name], best[name]) for name in names],
-                "finished": statuses.count("finished"),
-                "diverged": statuses.count("diverged"),
-                "failed": statuses.count("failed"),
-                "open": sum(status not in _ENDED for status in statuses),
-            }
+            _MeanRow(
+                name=variant.name,
+                cells=[_mean_cell(variant, scored[name], best[name]) for name in names],
+                finished=statuses.count("finished"),
+                diverged=statuses.count("diverged"),
+                failed=statuses.count("failed"),
+                unfinished=sum(status not in _ENDED for status in statuses),
+            )
         )
     return table
 
@@ -369,7 +381,26 @@ def _mean_cell(variant: Variant, score: Score, best: str | None) -> tuple[str, s
     return _number(score.name, found.mean), interval, best == variant.name
 
 
-def _ranked_traversals(variants: Sequence[Variant], main: str) -> list[dict[str, Any]]:
+@dataclass(frozen=True)
+class _RankedRun:
+    """The best, median or worst run of a group, with its traversals."""
+
+    rank: str
+    value: str
+    variant: str
+    seed: int
+    picture: Markup
+
+
+@dataclass(frozen=True)
+class _RankedGroup:
+    """The ranked runs of one variant, or of the whole sweep if the name is empty."""
+
+    name: str
+    runs: list[_RankedRun]
+
+
+def _ranked_traversals(variants: Sequence[Variant], main: str) -> list[_RankedGroup]:
     """Best, median and worst run by the main score: of the sweep and, if the variants are few, of each variant."""
     everything = [
         (float(m.run.scores[main]["value"]), m)
@@ -382,29 +413,29 @@ def _ranked_traversals(variants: Sequence[Variant], main: str) -> list[dict[str,
     higher = bool(everything[0][1].run.scores[main].get("higher_is_better", True))
     shown: dict[Path, Markup] = {}
 
-    def three(pairs: list[tuple[float, Member]]) -> list[dict[str, Any]]:
+    def three(pairs: list[tuple[float, Member]]) -> list[_RankedRun]:
         pairs = sorted(pairs, key=lambda pair: pair[0], reverse=higher)
         places = {"best": 0, "median": len(pairs) // 2, "worst": len(pairs) - 1}
         chosen: dict[int, str] = {}
         for rank, place in places.items():
             chosen.setdefault(place, rank)
         return [
-            {
-                "rank": rank,
-                "value": _number(main, pairs[place][0]),
-                "variant": pairs[place][1].variant,
-                "seed": pairs[place][1].run.config.seed,
-                "picture": _traversal(pairs[place][1], shown),
-            }
+            _RankedRun(
+                rank=rank,
+                value=_number(main, pairs[place][0]),
+                variant=pairs[place][1].variant,
+                seed=pairs[place][1].run.config.seed,
+                picture=_traversal(pairs[place][1], shown),
+            )
             for place, rank in chosen.items()
         ]
 
-    groups = [{"name": "", "runs": three(everything)}]
+    groups = [_RankedGroup("", three(everything))]
     if 1 < len(variants) <= _MOST_TRAVERSED_VARIANTS:
         for variant in variants:
             own = [(value, m) for value, m in everything if m.variant == variant.name]
             if own:
-                groups.append({"name": variant.name, "runs": three(own)})
+                groups.append(_RankedGroup(variant.name, three(own)))
     return groups
 
 
@@ -438,16 +469,28 @@ def _banners(sweep: Sweep) -> list[str]:
     return sentences
 
 
-def _unfinished(member: Member) -> dict[str, Any]:
+@dataclass(frozen=True)
+class _UnfinishedRun:
+    """A row of the table of runs that did not finish."""
+
+    variant: str
+    seed: int
+    status: str
+    step: int
+    reason: str
+    command: str
+
+
+def _unfinished(member: Member) -> _UnfinishedRun:
     history = member.run.history
-    return {
-        "variant": member.variant,
-        "seed": member.run.config.seed,
-        "status": member.run.status,
-        "step": history[-1]["step"] if history else 0,
-        "reason": member.run.reason or "",
-        "command": f"unweave runs log {member.run.folder}",
-    }
+    return _UnfinishedRun(
+        variant=member.variant,
+        seed=member.run.config.seed,
+        status=member.run.status,
+        step=history[-1]["step"] if history else 0,
+        reason=member.run.reason or "",
+        command=f"unweave runs log {member.run.folder}",
+    )
 
 
 def _variants_and_seeds(variants: Sequence[Variant]) -> str:
@@ -510,9 +553,9 @@ def _slug(name: str) -> str:
     return name.replace("_", "-")
 
 
-def _setting_text(key: str, value: Any) -> str:
+def _setting_text(key: str, value: object) -> str:
     return str(value) if isinstance(value, str) and "." not in key else f"{key.split('.')[-1]}={value}"
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
