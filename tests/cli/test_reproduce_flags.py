@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from unweave import cli
-from unweave.recipes import recipe as recipe_module
 from unweave.recipes import reproduce
 from unweave.recipes.reproduce import Cost
+from unweave.runs.config import read_words
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def received(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Mapping[st
         return Cost(0, 0.0, 0.0), "nothing"
 
     monkeypatch.setattr(reproduce, "expected_cost", expected_cost)
-    monkeypatch.setattr(recipe_module, "named", dict)
+    monkeypatch.setattr("unweave.cli.reproduce._read_changes", read_words)
     return changes
 
 

@@ -132,10 +132,10 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run(*words) == 2
-    told = capsys.readouterr().err
-    assert message in told
-    assert "Traceback" not in told
-    assert len(told.strip().splitlines()) == 1
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert "Traceback" not in printed
+    assert len(printed.strip().splitlines()) == 1
 
 
 def bad_data(tmp_path: Path, kind: str) -> Path:
@@ -173,9 +173,9 @@ def test_bad_data_is_one_sentence_and_exit_code_2(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert run("train", str(bad_data(tmp_path, kind))) == 2
-    told = capsys.readouterr().err
-    assert message in told
-    assert len(told.strip().splitlines()) == 1
+    printed = capsys.readouterr().err
+    assert message in printed
+    assert len(printed.strip().splitlines()) == 1
 
 
 def test_another_config_in_the_folder_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,6 @@
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -128,45 +128,7 @@ class FakeRun:
         return SimpleNamespace(means=means, scales=scales, factors=batch.factors)
 
 
-class Reader(HTMLParser):
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.pictures: list[str] = []
-        self.words: list[str] = []
-        self.open: list[str] = []
-        self.feed(page)
-        assert self.open == [], "tags are balanced"
-        self.text = re.sub(r"\s+", " ", " ".join(self.words))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("meta", "img", "br"):
-            self.open.append(tag)
-        for key, value in attrs:
-            if key in ("src", "href"):
-                self.links.append(value or "")
-            if tag == "img" and key == "alt":
-                self.pictures.append(value or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
-            self.words.append(data)
-
-
-def read(path: Path) -> Reader:
-    page = path.read_text(encoding="utf-8")
-    assert "<script" not in page
-    assert "url(" not in page
-    reader = Reader(page)
-    assert reader.links
-    assert all(link.startswith("data:image/") for link in reader.links), "nothing is fetched"
-    return reader
-
-
-def test_run_report_is_one_file_with_every_part(tmp_path: Path) -> None:
+def test_run_report_is_one_file_with_every_part(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     run = FakeRun(tmp_path / "run")
     path = write_run_report(run)
     assert path == tmp_path / "run" / "report.html"
@@ -196,7 +158,7 @@ def test_reports_are_the_same_byte_for_byte(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists(), "a page elsewhere leaves the run's folder alone"
 
 
-def test_images_without_factors_have_no_geometry(tmp_path: Path) -> None:
+def test_images_without_factors_have_no_geometry(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     data = Blobs()
     data.space = None
     page = read(write_run_report(FakeRun(tmp_path, data)))
@@ -205,7 +167,7 @@ def test_images_without_factors_have_no_geometry(tmp_path: Path) -> None:
     assert "The code uses 2.0 of 4 latents" in page.text
 
 
-def test_unfinished_runs_say_so_at_the_top(tmp_path: Path) -> None:
+def test_unfinished_runs_say_so_at_the_top(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     run = FakeRun(tmp_path, status="diverged", reason="the loss is nan at step 12")
     text = read(write_run_report(run)).text
     words = "This run diverged (the loss is nan at step 12)."
@@ -217,7 +179,7 @@ def test_unfinished_runs_say_so_at_the_top(tmp_path: Path) -> None:
     assert _banner(FakeRun(tmp_path), 400) == ""
 
 
-def test_run_without_scores_and_history(tmp_path: Path) -> None:
+def test_run_without_scores_and_history(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     run = FakeRun(tmp_path, evaluated=False)
     run.history = []
     page = read(write_run_report(run))
@@ -226,13 +188,13 @@ def test_run_without_scores_and_history(tmp_path: Path) -> None:
     assert "geometry" in page.text
 
 
-def test_held_out_region_is_shown(tmp_path: Path) -> None:
+def test_held_out_region_is_shown(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     page = read(write_run_report(FakeRun(tmp_path, Blobs(hole=True))))
     assert "held out from training" in page.text
     assert "held-out region" in page.text
 
 
-def test_comparison_derives_its_findings_from_the_scores(tmp_path: Path) -> None:
+def test_comparison_derives_its_findings_from_the_scores(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     turned = FakeRun(tmp_path / "a", vae=CenterOfMass(35), decoder="SpatialBroadcast")
     folded = FakeRun(tmp_path / "b", vae=CenterOfMass(0, fold=True), decoder="Deconv")
     page = read(
@@ -250,7 +212,7 @@ def test_comparison_derives_its_findings_from_the_scores(tmp_path: Path) -> None
     assert page.text.count("unweave train blobs") == 2
 
 
-def test_comparison_takes_names_and_needs_two_runs(tmp_path: Path) -> None:
+def test_comparison_takes_names_and_needs_two_runs(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     run = FakeRun(tmp_path)
     page = read(write_comparison_report({"first": run, "second": run}, tmp_path / "c.html"))
     assert "first and second" in page.text

@@ -1,8 +1,9 @@
 import json
 import re
 import shutil
-from html.parser import HTMLParser
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -63,49 +64,6 @@ def sweep_of(folder: Path) -> tuple[Sweep, dict[str, list[float]]]:
     return Sweep(folder), values
 
 
-class Reader(HTMLParser):
-    """Text, pictures and everything that a browser would fetch."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.fetched: list[str] = []
-        self.alts: list[str] = []
-        self.words: list[str] = []
-        self.open: list[str] = []
-        self.feed(page)
-        assert self.open == [], "tags are balanced"
-        self.text = re.sub(r"\s+", " ", " ".join(self.words))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("meta", "img", "br"):
-            self.open.append(tag)
-        for key, value in attrs:
-            if key in ("src", "href", "srcset", "data", "action"):
-                self.fetched.append(value or "")
-            if key == "alt":
-                self.alts.append(value or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
-            self.words.append(data)
-
-
-def read(path: Path) -> Reader:
-    page = path.read_text(encoding="utf-8")
-    assert "<script" not in page
-    assert "url(" not in page
-    assert "@import" not in page
-    reader = Reader(page)
-    assert reader.fetched
-    assert all(link.startswith("data:image/png;base64,") for link in reader.fetched), (
-        "nothing leaves the file"
-    )
-    return reader
-
-
 @pytest.fixture(scope="module")
 def known(tmp_path_factory: pytest.TempPathFactory) -> tuple[Sweep, dict[str, list[float]]]:
     return sweep_of(tmp_path_factory.mktemp("sweep") / "known")
@@ -117,7 +75,9 @@ def written(known: tuple[Sweep, dict[str, list[float]]]) -> Path:
 
 
 def test_the_page_shows_means_intervals_and_tests(
-    known: tuple[Sweep, dict[str, list[float]]], written: Path
+    known: tuple[Sweep, dict[str, list[float]]],
+    written: Path,
+    read: Callable[[Path], Any],
 ) -> None:
     _, values = known
     page = read(written)
@@ -145,7 +105,9 @@ def test_the_page_shows_means_intervals_and_tests(
 
 
 def test_the_page_has_every_picture_also_for_papers(
-    known: tuple[Sweep, dict[str, list[float]]], written: Path
+    known: tuple[Sweep, dict[str, list[float]]],
+    written: Path,
+    read: Callable[[Path], Any],
 ) -> None:
     sweep, _ = known
     page = read(written)
@@ -158,8 +120,8 @@ def test_the_page_has_every_picture_also_for_papers(
         "violins kl",
         "agreement",
     ]
-    assert [alt for alt in page.alts if not alt.startswith("traversals")] == figures
-    traversed = [alt for alt in page.alts if alt.startswith("traversals")]
+    assert [alt for alt in page.pictures if not alt.startswith("traversals")] == figures
+    traversed = [alt for alt in page.pictures if alt.startswith("traversals")]
     assert len(traversed) == 3 + 4 * 3, "best, median and worst of all and of each variant"
     files = {path.name for path in (sweep.folder / "pictures").iterdir()}
     assert files == {f"{name.replace(' ', '-')}.{kind}" for name in figures for kind in ("png", "svg", "pdf")}
@@ -167,7 +129,9 @@ def test_the_page_has_every_picture_also_for_papers(
 
 
 def test_best_median_and_worst_run_are_shown(
-    known: tuple[Sweep, dict[str, list[float]]], written: Path
+    known: tuple[Sweep, dict[str, list[float]]],
+    written: Path,
+    read: Callable[[Path], Any],
 ) -> None:
     _, values = known
     everything = sorted((v for sample in values.values() for v in sample), reverse=True)
@@ -177,7 +141,9 @@ def test_best_median_and_worst_run_are_shown(
 
 
 def test_runs_that_did_not_finish_are_shown_as_such(
-    known: tuple[Sweep, dict[str, list[float]]], tmp_path: Path
+    known: tuple[Sweep, dict[str, list[float]]],
+    tmp_path: Path,
+    read: Callable[[Path], Any],
 ) -> None:
     shutil.copytree(known[0].folder, tmp_path / "out")
     sweep = Sweep(tmp_path / "out")

@@ -98,8 +98,6 @@ def reproduce(
     path.py:Class. An interrupted command is resumed by running it again.
     """  # noqa: D301
     from unweave.recipes import catalogue, result_pages
-    from unweave.recipes.recipe import with_full_names
-    from unweave.runs.config import read_words
 
     prepare_logging(execution.quiet)
     root = execution.folder or Path("runs") / "reproduce"
@@ -109,7 +107,7 @@ def reproduce(
             click.echo(line)
         return
     flags = [f"{slot}={part}" for slot, part in slots.items() if part]
-    changes = with_full_names(read_words([*flags, *(word for word in words if "=" in word)]))
+    changes = _read_changes([*flags, *(word for word in words if "=" in word)])
     recipes = catalogue.find(ids)
     if not recipes:
         raise UnweaveError("which figure or table? unweave reproduce list shows all of them")
@@ -122,13 +120,21 @@ def reproduce(
 
 @dataclass(frozen=True)
 class Request:
-    """What is to be reproduced: recipes, scale, folder, changes, and whether the repository keeps the results."""
+    """What is to be reproduced: recipes, scale, folder, changes, and whether to save the results in the repository."""
 
     recipes: "Sequence[Recipe]"
     scale: "Scale"
     root: Path
     changes: Mapping[str, Any]
     keep: bool
+
+
+def _read_changes(words: Sequence[str]) -> dict[str, Any]:
+    """The changes that key=value words make, with the full name of every part."""
+    from unweave.recipes.recipe import with_full_names
+    from unweave.runs.config import read_words
+
+    return with_full_names(read_words(words))
 
 
 def _print_costs(request: Request, execution: Execution) -> None:

@@ -1,7 +1,7 @@
 """The image of a factor grid in latent space (SBD figure 4)."""
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -57,7 +57,7 @@ def geometry(
 
 
 def comparison(
-    grids: dict[str, Any],
+    grids: Mapping[str, ArrayLike],
     grid_factors: ArrayLike,
     *,
     held_out: ArrayLike | None = None,

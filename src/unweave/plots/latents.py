@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.plots.images import as_rgb
@@ -72,14 +73,7 @@ def latent_rows(
                 axes.set_title(f"{plane[0]}, {plane[1]}", fontsize=8, fontweight="normal", loc="center")
             for j, (name, values) in enumerate(lines.items()):
                 axes = figure.add_subplot(grid[i, 1 + j])
-                for k, line in enumerate(values[i]):
-                    shown = classes[k] if i == 0 and j == 0 and k < len(classes) else None
-                    axes.plot(line, color=SHAPES[k % len(SHAPES)], linewidth=1.0, label=shown)
-                axes.set_ylim(-1.05 * limit, 1.05 * limit)
-                axes.axhline(0, color=FAINT, linewidth=0.4)
-                bare(axes, frame=True)
-                for spine in axes.spines.values():
-                    spine.set_color("#d5dbe0")
+                _draw_lines(axes, values[i], limit, classes if i == 0 and j == 0 else ())
                 if i == 0:
                     axes.set_title(name, fontsize=8, fontweight="normal", loc="center")
             axes = figure.add_subplot(grid[i, 1 + len(lines)])
@@ -92,3 +86,15 @@ def latent_rows(
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
     return figure
+
+
+def _draw_lines(axes: Axes, lines: NDArray[np.float64], limit: float, labels: Sequence[str]) -> None:
+    """One line (values,) for each class, labelled as far as there are labels."""
+    for k, line in enumerate(lines):
+        label = labels[k] if k < len(labels) else None
+        axes.plot(line, color=SHAPES[k % len(SHAPES)], linewidth=1.0, label=label)
+    axes.set_ylim(-1.05 * limit, 1.05 * limit)
+    axes.axhline(0, color=FAINT, linewidth=0.4)
+    bare(axes, frame=True)
+    for spine in axes.spines.values():
+        spine.set_color("#d5dbe0")

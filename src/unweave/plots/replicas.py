@@ -120,14 +120,17 @@ def geometry_sheet(
                         f"codes of {name} must have {len(factors)} grid points, got {len(points)}"
                     )
                 draw_grid(place, points, edges, colors, hole)
-                if replica.mark is not None:
-                    place.plot(
-                        *np.asarray(replica.mark, dtype=np.float64), "*", color=INK, markersize=13, zorder=5
-                    )
-                place.set(xlabel=f"z{replica.latents[0]}", ylabel=f"z{replica.latents[1]}")
                 place.set_title(f"★ {label} {score}", color=color)
-                place.set_title(replica.note, loc="right", fontweight="normal", fontsize=8)
+                _annotate(place, replica)
     return figure
+
+
+def _annotate(axes: Axes, replica: Embedded) -> None:
+    """The names of the latents, the note, and the star of one replica."""
+    if replica.mark is not None:
+        axes.plot(*np.asarray(replica.mark, dtype=np.float64), "*", color=INK, markersize=13, zorder=5)
+    axes.set(xlabel=f"z{replica.latents[0]}", ylabel=f"z{replica.latents[1]}")
+    axes.set_title(replica.note, loc="right", fontweight="normal", fontsize=8)
 
 
 @dataclass(frozen=True)

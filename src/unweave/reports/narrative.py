@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from unweave.metrics import Score
 from unweave.metrics.registry import label_of, sentence_of
@@ -49,6 +48,19 @@ EXPLANATIONS = {
     ),
 }
 
+
+def explanation_of(name: str) -> Explanation:
+    """The label, the description and the unit of a score.
+
+    Example:
+        >>> explanation_of("kl").unit, explanation_of("my_score").label
+        ('nats', 'my score')
+    """
+    if name in EXPLANATIONS:
+        return EXPLANATIONS[name]
+    return Explanation(label_of(name), sentence_of(name))
+
+
 CLEAR_DIFFERENCE = 0.1
 """Scores between 0 and 1 that differ by less than this are not reported as different."""
 
@@ -90,20 +102,20 @@ def score_rows(runs: Sequence[Mapping[str, Score]]) -> list[ScoreRow]:
     names.sort(key=lambda name: list(EXPLANATIONS).index(name) if name in EXPLANATIONS else len(EXPLANATIONS))
     table = []
     for name in names:
-        explained = EXPLANATIONS.get(name, Explanation(label_of(name), sentence_of(name)))
+        explanation = explanation_of(name)
         found = [scores.get(name) for scores in runs]
         best = _best(found)
-        sentence = explained.sentence
+        sentence = explanation.sentence
         chance = next(
             (s.constants["chance"] for s in found if s is not None and "chance" in s.constants), None
         )
         if chance is not None:
             sentence += f" Random guessing scores {chance:.2f}."
         cells = tuple(
-            ("", "", False) if s is None else (_number(s, explained.unit), _interval(s), i == best)
+            ("", "", False) if s is None else (_number(s, explanation.unit), _interval(s), i == best)
             for i, s in enumerate(found)
         )
-        table.append(ScoreRow(explained.label, sentence, cells))
+        table.append(ScoreRow(explanation.label, sentence, cells))
         if name == "geometry":
             table += _geometry_rows(found)
     return table
@@ -334,17 +346,17 @@ def _best(found: Sequence[Score | None]) -> int | None:
 
 def _geometry_rows(found: Sequence[Score | None]) -> list[ScoreRow]:
     table = []
-    for key, explained in _GEOMETRY_PARTS.items():
-        values: list[Any] = [None if s is None else s.constants.get(key) for s in found]
+    for key, explanation in _GEOMETRY_PARTS.items():
+        values: list[float | None] = [None if s is None else s.constants.get(key) for s in found]
         if all(value is None for value in values):
             continue
         digits = 0 if key == "tilt" else 3
         texts = [
-            "" if value is None else f"{value:.{digits}f}{explained.unit}".replace("-", "−")
+            "" if value is None else f"{value:.{digits}f}{explanation.unit}".replace("-", "−")
             for value in values
         ]
         cells = tuple((text, "", False) for text in texts)
-        table.append(ScoreRow(explained.label, explained.sentence, cells, minor=True))
+        table.append(ScoreRow(explanation.label, explanation.sentence, cells, minor=True))
     return table
 
 

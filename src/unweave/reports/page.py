@@ -3,12 +3,12 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from unweave import atomic, plots
+from unweave.data import Dataset
 from unweave.errors import UnweaveError
 from unweave.reports.narrative import ComparedRun, findings, headline, score_rows
 from unweave.reports.rendering import Picture, image, png, render, writer
@@ -122,7 +122,7 @@ def write_comparison_report(
     return _write(Path(path), page.encode())
 
 
-def dataset_sheet(dataset: Any, *, columns: int = 10) -> Figure:
+def dataset_sheet(dataset: Dataset, *, columns: int = 10) -> Figure:
     """A sheet of images of a data set: random ones, then one row per factor in which only that factor varies.
 
     Example:

@@ -8,9 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from unweave.data import Dataset
+from unweave.gan import GAN
 from unweave.metrics import GridEmbedding, Score, embed_grid, mig
 from unweave.plots import traversal_codes
+from unweave.runs.config import Config
 from unweave.runs.flat import flatten, part_mapping
+from unweave.vae import VAE
 
 SHOWN_IMAGES = 8
 SHOWN_LATENTS = 10
@@ -25,7 +29,7 @@ class RunLike(Protocol):
         """The folder of the run."""
 
     @property
-    def config(self) -> Any:
+    def config(self) -> Config:
         """The config of the run."""
 
     @property
@@ -48,11 +52,11 @@ class RunLike(Protocol):
     def scores(self) -> Mapping[str, Any]:
         """Stored scores by name."""
 
-    def dataset(self) -> Any:
+    def dataset(self) -> Dataset:
         """The data set."""
 
-    def model(self) -> Any:
-        """The VAE."""
+    def model(self) -> VAE | GAN:
+        """The trained model."""
 
 
 @dataclass(frozen=True)
@@ -189,7 +193,7 @@ def run_labels(runs: Sequence[RunLike]) -> list[str]:
     return [f"{i + 1}. {folder}" for i, folder in enumerate(folders)]
 
 
-def settings(config: Any) -> dict[str, str]:
+def settings(config: Config) -> dict[str, str]:
     """A config as flat ``key: value`` text: each part by its name, followed by its options.
 
     Example:
