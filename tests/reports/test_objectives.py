@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from unweave.cli import split_target
+from unweave.cli.target import split_target
 from unweave.gan import GANS
 from unweave.objectives import OBJECTIVES
 from unweave.pairing import PAIRINGS

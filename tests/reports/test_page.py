@@ -18,7 +18,7 @@ LATENTS = 4
 
 
 class Blobs:
-    """A soft blob at (x, y); its centre of mass tells the factors exactly."""
+    """A soft blob at (x, y); its centre of mass determines the factors exactly."""
 
     name, description, image_shape, count = "Blobs", "a blob", (1, 16, 16), None
 
@@ -44,7 +44,7 @@ class Blobs:
 
 
 class CenterOfMass:
-    """Encodes a blob by its centre, turned by ``degrees`` in latents 2 and 0."""
+    """Encodes a blob by its centre, rotated by ``degrees`` in latents 2 and 0."""
 
     def __init__(self, degrees: float, fold: bool = False) -> None:
         a = np.radians(degrees)
@@ -177,13 +177,13 @@ def test_run_report_is_one_file_with_every_part(tmp_path: Path) -> None:
         "Traversals",
         "Reconstructions",
         "Training",
-        "How to get it again",
+        "How to repeat this run",
     ):
         assert part in page.text
     assert run.command in page.text
     assert "<my data>" in page.text, "settings are escaped"
     assert "nearly Euclidean copy of x and y (geometry 1.00)" in page.text
-    assert "turned by 30° against the latent axes" in page.text
+    assert "rotated by 30° relative to the latent axes" in page.text
     assert len(page.pictures) == 6
     assert sorted(p.name for p in (run.folder / "pictures").iterdir()) == sorted(
         ["curves.png", "geometry.png", "kl.png", "reconstructions.png", "sweeps.gif", "traversals.png"]
@@ -228,11 +228,11 @@ def test_run_without_scores_and_history(tmp_path: Path) -> None:
 
 def test_held_out_region_is_shown(tmp_path: Path) -> None:
     page = read(write_run_report(FakeRun(tmp_path, Blobs(hole=True))))
-    assert "never seen in training" in page.text
+    assert "held out from training" in page.text
     assert "held-out region" in page.text
 
 
-def test_comparison_tells_the_point_from_the_numbers(tmp_path: Path) -> None:
+def test_comparison_derives_its_findings_from_the_scores(tmp_path: Path) -> None:
     turned = FakeRun(tmp_path / "a", vae=CenterOfMass(35), decoder="SpatialBroadcast")
     folded = FakeRun(tmp_path / "b", vae=CenterOfMass(0, fold=True), decoder="Deconv")
     page = read(
@@ -242,9 +242,9 @@ def test_comparison_tells_the_point_from_the_numbers(tmp_path: Path) -> None:
     )
     assert "Two decoders" in page.text
     assert "Look & see." in page.text
-    assert "SpatialBroadcast keeps the shape of the data" in page.text
+    assert "SpatialBroadcast preserves the shape of the data" in page.text
     assert "Deconv folds the plane" in page.text
-    assert re.search(r"turned by 35° .* MIG goes from 0\.\d\d to 0\.[6-9]\d", page.text)
+    assert re.search(r"rotated by 35° .* MIG from 0\.\d\d to 0\.[6-9]\d", page.text)
     assert "MIG ranks Deconv first" in page.text, "MIG even prefers the folded one"
     assert "SpatialBroadcast folds" not in page.text
     assert page.text.count("unweave train blobs") == 2
@@ -254,12 +254,12 @@ def test_comparison_takes_names_and_needs_two_runs(tmp_path: Path) -> None:
     run = FakeRun(tmp_path)
     page = read(write_comparison_report({"first": run, "second": run}, tmp_path / "c.html"))
     assert "first and second" in page.text
-    assert "cannot be told apart" in page.text
+    assert "The geometry scores do not distinguish the models" in page.text
     with pytest.raises(UnweaveError, match="two runs"):
         write_comparison_report([run], tmp_path / "c.html")
 
 
-def test_unwritable_place(tmp_path: Path) -> None:
+def test_unwritable_path(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UnweaveError, match="cannot write"):
         write_run_report(FakeRun(tmp_path), tmp_path / "file" / "page.html")

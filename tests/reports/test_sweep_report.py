@@ -116,7 +116,7 @@ def written(known: tuple[Sweep, dict[str, list[float]]]) -> Path:
     return write_sweep_report(known[0])
 
 
-def test_the_page_tells_means_intervals_and_tests(
+def test_the_page_shows_means_intervals_and_tests(
     known: tuple[Sweep, dict[str, list[float]]], written: Path
 ) -> None:
     _, values = known
@@ -166,7 +166,9 @@ def test_the_page_has_every_picture_also_for_papers(
     assert (sweep.folder / "pictures" / "violins-mig.pdf").read_bytes()[:5] == b"%PDF-"
 
 
-def test_best_median_and_worst_are_those(known: tuple[Sweep, dict[str, list[float]]], written: Path) -> None:
+def test_best_median_and_worst_run_are_shown(
+    known: tuple[Sweep, dict[str, list[float]]], written: Path
+) -> None:
     _, values = known
     everything = sorted((v for sample in values.values() for v in sample), reverse=True)
     text = read(written).text
@@ -193,7 +195,7 @@ def test_runs_that_did_not_finish_are_shown_as_such(
     assert "1 of 20 runs failed" in page.text
     assert "1 of 20 runs are not finished" in page.text
     assert "beta=1.0 Deconv 2 + 1 diverged + 1 failed + 1 unfinished" in page.text
-    assert "2 runs diverged or failed; their variants' means are over the others" in page.text
+    assert "2 runs diverged or failed; the means of their variants exclude them" in page.text
     assert "the loss is nan at step 7" in page.text
     assert "MemoryError: <too big>" in page.text, "reasons are escaped"
     assert f"unweave runs log {sweep.members[1].run.folder}" in page.text
@@ -217,7 +219,7 @@ def test_pages_are_the_same_byte_for_byte(
 
 
 @pytest.mark.slow
-def test_a_browser_shows_every_figure_and_asks_nobody(written: Path) -> None:
+def test_a_browser_shows_every_figure_and_sends_no_request(written: Path) -> None:
     from playwright.sync_api import sync_playwright
 
     browser_path = shutil.which("chromium")
@@ -228,11 +230,11 @@ def test_a_browser_shows_every_figure_and_asks_nobody(written: Path) -> None:
             executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"]
         )
         page = browser.new_page(viewport={"width": 1200, "height": 900})
-        told: list[str] = []
-        asked: list[str] = []
-        page.on("console", lambda message: told.append(message.text))
-        page.on("pageerror", lambda error: told.append(str(error)))
-        page.on("request", lambda request: asked.append(request.url))
+        messages: list[str] = []
+        requests: list[str] = []
+        page.on("console", lambda message: messages.append(message.text))
+        page.on("pageerror", lambda error: messages.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
         page.goto(page_path.as_uri())
         page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
         sizes = page.evaluate(
@@ -241,8 +243,8 @@ def test_a_browser_shows_every_figure_and_asks_nobody(written: Path) -> None:
         wide = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
         page.screenshot(path=str(page_path.with_suffix(".png")), full_page=True)
         browser.close()
-    assert told == []
-    assert [url for url in asked if not url.startswith("data:")] == [page_path.as_uri()]
+    assert messages == []
+    assert [url for url in requests if not url.startswith("data:")] == [page_path.as_uri()]
     assert len(sizes) == 7 + 15
     assert all(
         done and natural > 100 and width > 100 and height > 50 for done, natural, width, height in sizes

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.plots.style import FAINT, INK, PALETTE, bare, style
 
 Children = Sequence[Sequence[tuple[str, int]]]
-"""For each inner node its children, ("leaf", number) or ("node", number), the root first."""
+"""For each inner node, beginning with the root, its children: ("leaf", number) or ("node", number)."""
 
-INKS = LinearSegmentedColormap.from_list("inks", ["#ffffff", "#d3e5f2", "#7db4d8", "#0072b2", "#0b3a5e"])
-"""From paper to ink: a density on a white page."""
+INKS = LinearSegmentedColormap.from_list("density", ["#ffffff", "#d3e5f2", "#7db4d8", "#0072b2", "#0b3a5e"])
+"""From white to dark blue."""
 
 
 def densities(
@@ -25,14 +25,14 @@ def densities(
     n: int = 181,
     title: str | None = None,
 ) -> Figure:
-    """Densities of two latents side by side, each as shades with contours that hold 10, 50 and 90 % (DEC figures 5, 6).
+    """Densities of two latents side by side, shaded, with contours that enclose 10, 50 and 90 % (DEC figures 5, 6).
 
     Args:
         panels: name -> function from points ``(m, 2)`` to their density ``(m,)``.
-        low: of both axes.
-        high: of both axes.
+        low: lower end of both axes.
+        high: upper end of both axes.
         n: points along each axis.
-        title: above all.
+        title: of the figure.
 
     Example:
         >>> figure = densities({"round": lambda z: np.exp(-(z**2).sum(1))})
@@ -66,10 +66,10 @@ def densities(
 
 
 def norm_tree(children: Children, exponents: ArrayLike) -> Figure:
-    """The tree of nested norms: an exponent at each inner node, a latent at each leaf (ISA figure 4).
+    """The tree of nested norms: an exponent at each inner node and a latent at each leaf (ISA figure 4).
 
     Args:
-        children: of each inner node, the root first.
+        children: of each inner node, beginning with the root.
         exponents: one for each inner node.
 
     Example:
@@ -134,7 +134,7 @@ def iso_surfaces(
 
     Args:
         panels: rows of (name, function), the function from points ``(m, 3)`` to norms ``(m,)``.
-        title: above all.
+        title: of the figure.
 
     Example:
         >>> figure = iso_surfaces([[("sphere", lambda z: np.linalg.norm(z, axis=1))]])
@@ -144,7 +144,6 @@ def iso_surfaces(
     """
     from matplotlib.colors import LightSource
 
-    # More lines where norms with small or large exponents have their edges: at the axes and between them.
     turn, rise = np.meshgrid(np.linspace(0, 2 * np.pi, 129), np.linspace(-np.pi / 2, np.pi / 2, 97))
     directions = np.stack([np.cos(rise) * np.cos(turn), np.cos(rise) * np.sin(turn), np.sin(rise)], -1)
     rows, columns = len(panels), max(len(row) for row in panels)
@@ -169,7 +168,7 @@ def iso_surfaces(
                 for axis in range(3):
                     ends = np.zeros((3, 2))
                     ends[axis] = [1.02, 1.5]
-                    axes.plot(*ends, color=INK, linewidth=0.7, zorder=5)  # all three point to the viewer
+                    axes.plot(*ends, color=INK, linewidth=0.7, zorder=5)  # all three point towards the viewer
                     place = 1.68 * np.eye(3)[axis]
                     axes.text(
                         *place, f"$z_{axis + 1}$", fontsize=7, color=INK, ha="center", va="center", zorder=6
@@ -191,12 +190,12 @@ def preferred_orientation(
     angles: ArrayLike,
     preferences: Sequence[ArrayLike],
 ) -> Figure:
-    """Contours of priors, a square of positions as each likes it best, and how it likes other angles (ISA figure 3).
+    """Contours of priors, a square of positions at the angle that each prefers, and the preference (ISA figure 3).
 
     Args:
         panels: (name, density of points ``(m, 2)``, best angle of the square in radians).
-        angles: at which the preference was computed, radians ``(a,)``.
-        preferences: for each panel, mean log-density in nats ``(a,)``.
+        angles: of the square, in radians ``(a,)``.
+        preferences: for each panel, the mean log-density at each angle, in nats ``(a,)``.
 
     Example:
         >>> figure = preferred_orientation(

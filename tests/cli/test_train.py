@@ -191,7 +191,7 @@ def test_a_diverged_run_ends_with_its_reason(tmp_path: Path, capsys: pytest.Capt
     assert Run(tmp_path / "run").status == "diverged"
 
 
-def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_saves_and_says_how_to_resume(tmp_path: Path) -> None:
     folder = tmp_path / "run"
     words = ["train", "circles", *TINY, "steps=1000000", "--out", str(folder), "--no-report"]
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
@@ -204,7 +204,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     printed, _ = process.communicate()
     assert process.returncode == 130
-    assert "run the same command again to go on" in printed
+    assert "run the same command again to resume" in printed
     stopped = Run(folder)
     assert stopped.status == "interrupted"
     assert stopped.model_and_step()[1] > 0
