@@ -2,7 +2,7 @@
 
 Objectives and theory take ``log q(z)`` and ``log q(z_j)`` from here. :mod:`unweave.metrics.aggregate` evaluates the
 same mixture in numpy: metrics work on plain arrays, need no gradients and must not import torch.
-``tests/functional/test_numpy_agreement.py`` checks that the two agree.
+``tests/metrics/test_functional_parity.py`` checks that the two agree.
 """
 
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 """Blurs of images, each channel on its own.
 
-:func:`unweave.metrics.distances.overlap` has the box blur in numpy, because metrics must not import torch;
-``tests/functional/test_numpy_agreement.py`` checks that the two agree.
+:func:`unweave.metrics.distances.box_blurred` is the box blur in numpy, because metrics must not import torch;
+``tests/metrics/test_functional_parity.py`` checks that the two agree.
 """
 
 import math

@@ -1,8 +1,8 @@
 """The aggregate posterior q(z) = (1/N) sum_n q(z | x_n) of a whole data set: its joint and marginal log densities.
 
 In numpy, on purpose: metrics score plain arrays and must not import torch. The torch estimates from batches, with
-gradients and for any posterior that factorises, are in :mod:`unweave.functional.decomposition`; here posteriors are
-Gaussian and all N are known, so that marginals can be read off grids. A test compares the two.
+gradients and for any posterior that factorises, are in :mod:`unweave.functional.aggregate_posterior`; here posteriors
+are Gaussian and all N are known, so that marginals can be read off grids. A test compares the two.
 """
 
 import numpy as np

@@ -41,7 +41,7 @@ class _DiscriminatorObjective(Objective, ABC):
         super().check(vae)
         if self.critic.latents != vae.latents:
             raise UnweaveError(
-                f"{self.name} was made for codes of {self.critic.latents} latents, but the VAE has {vae.latents}: "
+                f"{self.name} was made for codes of {self.critic.latents} latents, the VAE has {vae.latents}: "
                 f"use the same number for both"
             )
 

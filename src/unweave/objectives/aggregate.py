@@ -313,7 +313,7 @@ class DecompositionVAE(Objective):
             raise UnweaveError(f"objective.scales must be numbers greater than 0, got {list(scales)}")
         self.alpha, self.beta, self.divergence, self.aggregate = alpha, beta, divergence, aggregate
         self.kernel, self.norm, self.scales = kernel, norm, scales
-        self.all_images: Tensor | None = None
+        self.data: Tensor | None = None
 
     def check(self, vae: VAE) -> None:
         """The inclusive KL needs posteriors that factorise."""
@@ -327,10 +327,10 @@ class DecompositionVAE(Objective):
             return
         if data.count is None or data.count > _MOST_IMAGES:
             raise UnweaveError(
-                f"objective.aggregate=data encodes all images at each step and is limited to {_MOST_IMAGES:,} images, "
+                f"objective.aggregate=data encodes all images at each step, so it takes at most {_MOST_IMAGES:,}, "
                 f"but {data.name} has {data.count or 'no fixed number of them'}: set objective.aggregate=batch"
             )
-        self.all_images = as_tensor(data.at(torch.arange(data.count).numpy()))
+        self.data = as_tensor(data.at(torch.arange(data.count).numpy()))
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """The bound plus ``alpha`` times the divergence of ``q(z)`` and the prior."""
@@ -340,7 +340,7 @@ class DecompositionVAE(Objective):
         if self.divergence == "mmd":
             divergence = mmd(z, samples, self._kernel(z.shape[1]))
         else:
-            posteriors = q if self.all_images is None else vae.encode(self.all_images.to(images.device))
+            posteriors = q if self.data is None else vae.encode(self.data.to(images.device))
             divergence = pointwise_inclusive_kl(prior, posteriors, samples).mean()
         terms[self.divergence] = divergence
         return Loss(

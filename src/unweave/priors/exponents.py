@@ -47,7 +47,7 @@ class Exponents(nn.Module):
                 raise UnweaveError(f"{name} must be greater than 0, got {p:g}")
             if train and not LOWEST < p < HIGHEST:
                 raise UnweaveError(
-                    f"{name} must be between {LOWEST:g} and {HIGHEST:g} to be learned, got {p:g}"
+                    f"{name} must lie between {LOWEST:g} and {HIGHEST:g} to be learned, got {p:g}"
                 )
         self.register_buffer("fixed", torch.tensor(start, dtype=torch.float32), persistent=False)
         self.register_buffer("learned", torch.tensor(learned), persistent=False)

@@ -39,7 +39,7 @@ class SparseMixture(Prior):
     def __init__(self, latents: int, *, gamma: float = 0.9, sigma0: float = 0.05) -> None:
         super().__init__(latents)
         if not 0 <= gamma <= 1:
-            raise UnweaveError(f"prior.gamma must be between 0 and 1, got {gamma:g}")
+            raise UnweaveError(f"prior.gamma must lie between 0 and 1, got {gamma:g}")
         if sigma0 <= 0:
             raise UnweaveError(f"prior.sigma0 must be greater than 0, got {sigma0:g}")
         self.register_buffer("gamma", torch.full((latents,), gamma), persistent=False)
