@@ -1,6 +1,7 @@
 """A paper has a folder, a figure or table has a module in it, and what several of them need has a module of its own."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -42,3 +43,11 @@ def test_no_figure_needs_another_figure(folder: Path) -> None:
 def test_modules_are_short(folder: Path) -> None:
     long = {path.name for path in folder.glob("*.py") if len(path.read_text().splitlines()) > 300}
     assert not long
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.name)
+def test_labels_are_not_taken_apart(folder: Path) -> None:
+    """Numbers come from the settings of runs."""
+    takes_apart = re.compile(r"\.(r?partition|r?split|startswith|endswith|removeprefix|removesuffix)\(")
+    found = {path.name for path in folder.glob("*.py") if takes_apart.search(path.read_text())}
+    assert not found
