@@ -1,0 +1,467 @@
+"""The semantic mutations that `mutants.py` makes: which there are, which are skipped and why, and which are chosen."""
+
+import ast
+import bisect
+import fnmatch
+import hashlib
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+MODULES: dict[str, tuple[float, tuple[str, ...]]] = {
+    "functional": (0.15, ("functional/*.py",)),
+    "objectives": (0.15, ("objectives/*.py",)),
+    "priors": (0.14, ("priors/*.py",)),
+    "likelihoods": (0.08, ("likelihoods.py", "likelihoods/*.py")),
+    "metrics": (0.20, ("metrics/*.py",)),
+    "training": (0.08, ("training/*.py",)),
+    "data": (0.14, ("data/*.py", "data/*/*.py")),
+    "runs": (0.06, ("runs/config.py", "runs/evaluation.py")),
+}
+"""Share of the mutations, and files below src/unweave."""
+
+SKIPPED_FILES: dict[str, str] = {
+    "*/__init__.py": "names only",
+    "*/display.py": "what is shown while training",
+    "training/cpu.py": "threads and memory: speed only",
+    "training/data_parallel.py": "several processes, tested by starting them, too slow to do for each mutant",
+    "training/signals.py": "what an interrupt does",
+}
+
+SKIPPED: tuple[tuple[str, str], ...] = (
+    (r"\b_?(BLOCK|CHUNK|MOST|ROWS_AT|AT_ONCE|MEMORY|PIXELS|BYTES)\w*\b|\b\w*(block|chunk|at_once)\w*\b", "sizes of blocks: speed and memory only"),
+    (r"\bstrict=", "a check of lengths that never differ"),
+    (r"\b(logger|logging|warnings|warn|tell)\b", "messages"),
+    (r"\b1e-(0?[6-9]|[1-9]\d)\b|\.eps\b|\.tiny\b", "a guard against division by zero or rounding"),
+    (r"\b(copy|non_blocking|writeable|stacklevel|daemon|exist_ok|parents|allow_pickle|maxsize|mmap_mode)\b", "memory and files, not numbers"),
+    (r"\bthreads\b|\bworkers\b", "speed only"),
+    (r"__version__|\bget_type_hints\b|^from |^import ", "not mathematics"),
+)  # fmt: skip
+"""Lines that are not mutated, and why."""
+
+KNOWN: tuple[tuple[str, str, str, str], ...] = (
+    ("objectives/*.py", r"progress\.hold\((\w+)\)", r"\1", "capacity ignored"),
+    ("functional/mmd.py", r"SCALES = \(0\.1, 0\.2, 0\.5, 1\.0, 2\.0, 5\.0\)", "SCALES = (1.0,)", "one scale"),
+    ("functional/mmd.py", r"SCALES = \(0\.1, 0\.2, 0\.5, 1\.0, 2\.0, 5\.0\)", "SCALES = (0.1, 0.2, 0.5, 1.0, 2.0)", "a scale less"),
+    ("objectives/*.py", r"2 \* latents \* scale", "latents * scale", "half the width of the kernel"),
+    ("runs/config.py", r"json\.dumps\(self\.to_mapping\(\), ", 'json.dumps({k: v for k, v in self.to_mapping().items() if k != "capacity_steps"}, ', "identity without capacity_steps"),
+    ("runs/evaluation.py", r"kept is not None and kept\.step == step", "kept is not None", "stale codes accepted"),
+    ("runs/evaluation.py", r"generator\(seed, \"evaluation\"\)", 'generator(0, "evaluation")', "evaluation does not depend on the seed"),
+)  # fmt: skip
+"""Mutations that are always made where the text is found: files, pattern, replacement, what it means."""
+
+ARITHMETIC: dict[type[ast.operator], tuple[str, ...]] = {
+    ast.Add: ("-",), ast.Sub: ("+",), ast.Mult: ("/",), ast.Div: ("*",), ast.Pow: ("*",), ast.FloorDiv: ("/",),
+    ast.Mod: ("//",), ast.BitAnd: ("|",), ast.BitOr: ("&",),
+}  # fmt: skip
+COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
+    ast.Lt: ("<=", ">"), ast.LtE: ("<", ">"), ast.Gt: (">=", "<"), ast.GtE: (">", "<"), ast.Eq: ("!=",), ast.NotEq: ("==",),
+    ast.Is: ("is not",), ast.IsNot: ("is",), ast.In: ("not in",), ast.NotIn: ("in",),
+}  # fmt: skip
+SWAPS = {
+    "min": "max", "max": "min", "mean": "sum", "sum": "mean", "argmin": "argmax", "argmax": "argmin", "any": "all",
+    "all": "any", "std": "var", "var": "std", "minimum": "maximum", "maximum": "minimum", "floor": "ceil", "ceil": "floor",
+    "log": "log1p", "log1p": "log", "exp": "expm1", "expm1": "exp", "zeros": "ones", "ones": "zeros", "median": "mean",
+    "zeros_like": "ones_like", "ones_like": "zeros_like", "cumsum": "cumprod", "logsumexp": "amax", "rand": "randn",
+    "randn": "rand", "amax": "amin", "amin": "amax", "sigmoid": "tanh", "relu": "abs", "sin": "cos", "cos": "sin",
+    "new_zeros": "new_ones", "nanmean": "nanmedian", "sample": "rsample",
+}  # fmt: skip
+DROPPED_CALLS = {
+    "abs", "exp", "log", "log2", "sqrt", "square", "log1p", "expm1", "sigmoid", "softplus", "round", "floor", "ceil",
+    "sorted", "reversed", "clamp", "clip", "lgamma", "hold", "detach", "flip", "softmax", "log_softmax", "cumsum", "tril",
+    "triu", "logit", "tanh", "relu", "permutation", "unique", "norm",
+}  # fmt: skip
+AXES = ("dim", "axis")
+REDUCTIONS = {
+    *SWAPS,
+    "logsumexp",
+    "softmax",
+    "log_softmax",
+    "cumsum",
+    "unsqueeze",
+    "squeeze",
+    "norm",
+    "flatten",
+    "prod",
+}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One replacement in one file, and the function that it is in."""
+
+    id: str
+    module: str
+    file: str
+    line: int
+    scope: str
+    kind: str
+    original: str
+    mutated: str
+    start: int
+    end: int
+    new: str
+    known: str = ""
+
+
+@dataclass
+class Found:
+    """What the operators propose for one file, before it is made a mutant."""
+
+    module: str
+    file: str
+    source: bytes
+    starts: list[int]
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def mutant(self, start: int, end: int, new: str, kind: str, scope: str, known: str = "") -> Mutant:
+        line = self.line(start)
+        first, last = self.starts[line - 1], self.source.find(b"\n", end)
+        before = self.source[first:last].decode()
+        after = (self.source[first:start] + new.encode() + self.source[end:last]).decode()
+        original, mutated = " ".join(before.split()), " ".join(after.split())
+        key = f"{self.file}|{scope}|{original}|{mutated}"
+        self.seen[key] += 1
+        digest = hashlib.sha256(f"{key}|{self.seen[key]}".encode()).hexdigest()[:10]
+        return Mutant(
+            digest, self.module, self.file, line, scope, kind, original, mutated, start, end, new, known
+        )
+
+    def line(self, offset: int) -> int:
+        return bisect.bisect_right(self.starts, offset)
+
+    def offset(self, line: int, column: int) -> int:
+        return self.starts[line - 1] + column
+
+    def span(self, node: ast.AST) -> tuple[int, int]:
+        return self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
+
+    def text(self, node: ast.AST) -> str:
+        start, end = self.span(node)
+        return self.source[start:end].decode()
+
+
+Proposal = tuple[ast.AST | tuple[int, int], str, str]
+"""A node or a span, what takes its place, and the kind of mutation."""
+
+
+def arithmetic(found: Found, node: ast.AST) -> Iterator[Proposal]:
+    if not isinstance(node, ast.BinOp) or type(node.op) not in ARITHMETIC:
+        return
+    sides = (node.left, node.right)
+    if any(
+        isinstance(side, ast.JoinedStr) or (isinstance(side, ast.Constant) and isinstance(side.value, str))
+        for side in sides
+    ):
+        return
+    if isinstance(node.op, ast.BitOr | ast.BitAnd) and any(_is_type(side) for side in sides):
+        return
+    left, right = (
+        f"({found.text(side)})" if isinstance(side, ast.BinOp | ast.IfExp) else found.text(side)
+        for side in sides
+    )
+    for operator in ARITHMETIC[type(node.op)]:
+        yield node, f"({left} {operator} {right})", "operator"
+    if isinstance(node.op, ast.Add | ast.Sub):
+        yield node, left, "dropped term"
+    elif isinstance(node.op, ast.Mult | ast.Div | ast.Pow):
+        yield node, left, "dropped factor"
+        if isinstance(node.op, ast.Mult):
+            yield node, right, "dropped factor"
+
+
+def comparisons(found: Found, node: ast.AST) -> Iterator[Proposal]:
+    if isinstance(node, ast.Compare) and len(node.ops) == 1:
+        left, right = found.text(node.left), found.text(node.comparators[0])
+        for operator in COMPARISONS[type(node.ops[0])]:
+            yield node, f"({left} {operator} {right})", "comparison"
+    if isinstance(node, ast.BoolOp):
+        word = " or " if isinstance(node.op, ast.And) else " and "
+        yield node, "(" + word.join(f"({found.text(value)})" for value in node.values) + ")", "condition"
+    if (
+        isinstance(node, ast.UnaryOp)
+        and isinstance(node.op, ast.Not | ast.USub)
+        and not isinstance(node.operand, ast.Constant)
+    ):
+        yield node, f"({found.text(node.operand)})", "sign"
+    if isinstance(node, ast.If | ast.IfExp) and not isinstance(
+        node.test, ast.Compare | ast.BoolOp | ast.UnaryOp
+    ):
+        yield node.test, f"(not ({found.text(node.test)}))", "condition"
+    if isinstance(node, ast.IfExp):
+        yield node, f"({found.text(node.body)})", "branch"
+        yield node, f"({found.text(node.orelse)})", "branch"
+
+
+def constants(found: Found, node: ast.AST) -> Iterator[Proposal]:
+    if not isinstance(node, ast.Constant):
+        return
+    value = node.value
+    if isinstance(value, bool):
+        yield node, str(not value), "constant"
+    elif isinstance(value, int):
+        yield node, str(value + 1), "constant"
+        if value > 1:
+            yield node, str(value - 1), "constant"
+    elif isinstance(value, float):
+        yield node, repr(value * 2 if value else 1.0), "constant"
+
+
+def calls(found: Found, node: ast.AST) -> Iterator[Proposal]:
+    if isinstance(node, ast.Attribute) and node.attr in ("T", "mT") and isinstance(node.ctx, ast.Load):
+        yield node, found.text(node.value), "axis"
+    if not isinstance(node, ast.Call):
+        return
+    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    _, end = found.span(node.func)
+    if name in SWAPS and not (isinstance(node.func, ast.Name) and name not in ("min", "max", "any", "all")):
+        yield (end - len(name), end), SWAPS[name], "reduction"
+    if name in DROPPED_CALLS:
+        of_module = isinstance(node.func, ast.Attribute) and found.text(node.func.value) in (
+            "np",
+            "torch",
+            "math",
+            "F",
+            "nn.functional",
+            "torch.special",
+            "special",
+        )
+        if isinstance(node.func, ast.Attribute) and not of_module and name != "hold":
+            yield node, f"({found.text(node.func.value)})", "dropped call"
+        elif node.args:
+            yield node, f"({found.text(node.args[0])})", "dropped call"
+    if name in ("std", "var") and not any(
+        keyword.arg in ("ddof", "correction", "unbiased") for keyword in node.keywords
+    ):
+        word = "correction=0" if b"import torch" in found.source else "ddof=1"
+        _, end = found.span(node)
+        yield (end - 1, end), (", " if node.args or node.keywords else "") + word + ")", "degrees of freedom"
+    if (
+        len(node.args) == 2
+        and all(isinstance(a, ast.Name | ast.Attribute) for a in node.args)
+        and name not in ("isinstance", "getattr")
+    ):
+        first, second = (found.span(a) for a in node.args)
+        between = found.source[first[1] : second[0]].decode()
+        yield (
+            (first[0], second[1]),
+            found.text(node.args[1]) + between + found.text(node.args[0]),
+            "swapped arguments",
+        )
+    for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
+        if (isinstance(argument, ast.Name) and argument.id == "seed") or (
+            isinstance(argument, ast.Attribute) and argument.attr == "seed"
+        ):
+            yield argument, "0", "seed"
+    yield from _keywords(found, node)
+
+
+def _keywords(found: Found, node: ast.Call) -> Iterator[Proposal]:
+    for keyword in node.keywords:
+        if (
+            keyword.arg is None
+            or isinstance(keyword.value, ast.JoinedStr)
+            or keyword.arg in AXES
+            or len(node.keywords) + len(node.args) < 2
+        ):
+            continue
+        start, end = found.span(keyword)
+        after = re.match(rb"\s*,\s*", found.source[end:])
+        yield (start, end + (after.end() if after else 0)), "", "dropped keyword"
+
+
+def elements(found: Found, node: ast.AST) -> Iterator[Proposal]:
+    """A tuple, list or set of names or numbers without its last element; only those written for their contents."""
+    if (
+        not isinstance(node, ast.Tuple | ast.List | ast.Set)
+        or len(node.elts) < 2
+        or not isinstance(getattr(node, "ctx", ast.Load()), ast.Load)
+    ):
+        return
+    if all(isinstance(element, ast.Constant) for element in node.elts):
+        yield (
+            (found.span(node.elts[-2])[1], found.span(node.elts[-1])[1]),
+            "," if isinstance(node, ast.Tuple) and len(node.elts) == 2 else "",
+            "dropped element",
+        )
+
+
+OPERATORS = (arithmetic, comparisons, constants, calls, elements)
+
+
+def _is_type(node: ast.AST) -> bool:
+    name = node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", None)
+    return (
+        (isinstance(node, ast.Constant) and node.value is None)
+        or isinstance(node, ast.Subscript)
+        or (name is not None and (name[:1].isupper() or name in ("int", "float", "str", "bool", "bytes")))
+    )
+
+
+class Walk(ast.NodeVisitor):
+    """All nodes that stand for what is computed, each with the function that it is in."""
+
+    def __init__(self) -> None:
+        self.scope: list[str] = []
+        self.nodes: list[tuple[ast.AST, str]] = []
+
+    def visit(self, node: ast.AST) -> None:
+        if isinstance(
+            node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.Global
+        ):
+            return
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            return
+        if isinstance(node, ast.Assign) and any(
+            isinstance(t, ast.Name) and t.id in ("__all__", "__slots__") for t in node.targets
+        ):
+            return
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            return
+        self.nodes.append((node, ".".join(self.scope)))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            self._function(node)
+        elif isinstance(node, ast.ClassDef):
+            self.scope.append(node.name)
+            for child in node.body:
+                self.visit(child)
+            self.scope.pop()
+        elif isinstance(node, ast.AnnAssign):
+            if node.value is not None:
+                self.visit(node.value)
+        else:
+            self.generic_visit(node)
+
+    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
+        if node.name in ("__repr__", "__str__", "describe"):
+            return
+        self.scope.append(node.name)
+        for default in [*node.args.defaults, *node.args.kw_defaults]:
+            if default is not None:
+                self.visit(default)
+        self.scope.append("<locals>")
+        for child in node.body:
+            self.scope.pop()
+            self.visit(child) if not isinstance(child, ast.FunctionDef | ast.ClassDef) else self._nested(
+                child
+            )
+            self.scope.append("<locals>")
+        self.scope.pop()
+        self.scope.pop()
+
+    def _nested(self, node: ast.FunctionDef | ast.ClassDef) -> None:
+        self.scope.append("<locals>")
+        self.visit(node)
+        self.scope.pop()
+
+
+def files_of(root: Path, module: str) -> list[str]:
+    below = root / "src/unweave"
+    names = sorted(str(path.relative_to(below)) for path in below.rglob("*.py"))
+    wanted = [name for name in names if any(_matches(name, pattern) for pattern in MODULES[module][1])]
+    return [name for name in wanted if not any(_matches(name, skip) for skip in SKIPPED_FILES)]
+
+
+def _matches(name: str, pattern: str) -> bool:
+    return fnmatch.fnmatch(name, pattern) and (
+        pattern.count("/") == name.count("/") or pattern.startswith("*/")
+    )
+
+
+def mutants_of(root: Path, module: str, file: str) -> list[Mutant]:
+    """All mutations of a file that compile and are not skipped."""
+    source = (root / "src/unweave" / file).read_bytes()
+    starts = [0, *(match.end() for match in re.finditer(rb"\n", source))]
+    found, walk = Found(module, file, source, starts), Walk()
+    tree = ast.parse(source)
+    walk.visit(tree)
+    made: dict[str, Mutant] = {}
+    for pattern, text, new, meaning in KNOWN:
+        if _matches(file, pattern):
+            for match in re.finditer(text, source.decode()):
+                start, end = (len(source.decode()[:position].encode()) for position in match.span())
+                known = found.mutant(
+                    start, end, match.expand(new), "known", _scope_at(walk, found, start), meaning
+                )
+                made[known.id] = known
+    for node, scope in walk.nodes:
+        for operator in OPERATORS:
+            for where, new, kind in operator(found, node):
+                start, end = where if isinstance(where, tuple) else found.span(where)
+                mutant = found.mutant(start, end, new, "axis" if _is_axis(walk, node) else kind, scope)
+                if not any(re.search(pattern, mutant.original) for pattern, _ in SKIPPED):
+                    made.setdefault(mutant.id, mutant)
+    return list(made.values())
+
+
+def _scope_at(walk: Walk, found: Found, offset: int) -> str:
+    around = [(found.span(node), scope) for node, scope in walk.nodes if hasattr(node, "lineno")]
+    inside = [(end - start, scope) for (start, end), scope in around if start <= offset < end]
+    return min(inside)[1] if inside else ""
+
+
+def _is_axis(walk: Walk, node: ast.AST) -> bool:
+    if not hasattr(walk, "axes"):
+        axes: set[int] = set()
+        for call, _ in walk.nodes:
+            if isinstance(call, ast.Call):
+                name = call.func.attr if isinstance(call.func, ast.Attribute) else ""
+                axes |= {id(k.value) for k in call.keywords if k.arg in AXES}
+                axes |= {id(a) for a in call.args[:1] if name in REDUCTIONS}
+        walk.axes = axes  # type: ignore[attr-defined]
+    return isinstance(node, ast.Constant) and id(node) in walk.axes  # type: ignore[attr-defined]
+
+
+def compiles(root: Path, mutant: Mutant) -> bool:
+    """Whether the mutation is Python, and another program than before."""
+    source = (root / "src/unweave" / mutant.file).read_bytes()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            tree = ast.parse(apply(source, mutant))
+            compile(tree, mutant.file, "exec")
+        except (SyntaxError, ValueError):
+            return False
+    return ast.dump(tree) != ast.dump(ast.parse(source))
+
+
+def apply(source: bytes, mutant: Mutant) -> bytes:
+    return source[: mutant.start] + mutant.new.encode() + source[mutant.end :]
+
+
+def chosen(root: Path, count: int, seed: int, modules: Sequence[str]) -> list[Mutant]:
+    """``count`` mutations of all modules together, by their shares, of which those of ``modules`` are returned.
+
+    In each module the kinds of mutation and the files take turns, and no line is mutated twice (except by `KNOWN`).
+    """
+    picked: list[Mutant] = []
+    for module in modules:
+        pool = [mutant for file in files_of(root, module) for mutant in mutants_of(root, module, file)]
+        known = [mutant for mutant in pool if mutant.known]
+        picked += known
+        order = {mutant.id: hashlib.sha256(f"{seed}{mutant.id}".encode()).digest() for mutant in pool}
+        rest = sorted((mutant for mutant in pool if not mutant.known), key=lambda mutant: order[mutant.id])
+        lines = {(mutant.file, mutant.original) for mutant in known}
+        wanted, turns = round(count * MODULES[module][0]) - len(known), Counter[str]()
+        while rest and wanted > 0:
+            best = min(rest, key=lambda mutant: turns[mutant.kind] + turns[mutant.file])
+            line = best.file, best.original
+            if line in lines or not compiles(root, best):
+                rest.remove(best)
+                continue
+            rest = [mutant for mutant in rest if (mutant.file, mutant.original) != line]
+            lines.add(line)
+            turns.update([best.kind, best.file])
+            picked.append(best)
+            wanted -= 1
+    return picked
+
+
+def every(root: Path, modules: Sequence[str]) -> list[Mutant]:
+    """All mutations that could be chosen; some of them may not compile."""
+    return [
+        m for module in modules for file in files_of(root, module) for m in mutants_of(root, module, file)
+    ]
