@@ -87,12 +87,13 @@ ARITHMETIC: dict[type[ast.operator], tuple[str, ...]] = {
     ast.Mod: ("//",), ast.BitAnd: ("|",), ast.BitOr: ("&",),
 }  # fmt: skip
 COMPARISONS: dict[type[ast.cmpop], tuple[str, ...]] = {
-    ast.Lt: ("<=", ">"), ast.LtE: ("<", ">"), ast.Gt: (">=", "<"), ast.GtE: (">", "<"), ast.Eq: ("!=",), ast.NotEq: ("==",),
-    ast.Is: ("is not",), ast.IsNot: ("is",), ast.In: ("not in",), ast.NotIn: ("in",),
+    ast.Lt: ("<=", ">"), ast.LtE: ("<", ">"), ast.Gt: (">=", "<"), ast.GtE: (">", "<"), ast.Eq: ("!=",),
+    ast.NotEq: ("==",), ast.Is: ("is not",), ast.IsNot: ("is",), ast.In: ("not in",), ast.NotIn: ("in",),
 }  # fmt: skip
 SWAPS = {
     "min": "max", "max": "min", "mean": "sum", "sum": "mean", "argmin": "argmax", "argmax": "argmin", "any": "all",
-    "all": "any", "std": "var", "var": "std", "minimum": "maximum", "maximum": "minimum", "floor": "ceil", "ceil": "floor",
+    "all": "any", "std": "var", "var": "std", "minimum": "maximum", "maximum": "minimum", "floor": "ceil",
+    "ceil": "floor",
     "log": "log1p", "log1p": "log", "exp": "expm1", "expm1": "exp", "zeros": "ones", "ones": "zeros", "median": "mean",
     "zeros_like": "ones_like", "ones_like": "zeros_like", "cumsum": "cumprod", "logsumexp": "amax", "rand": "randn",
     "randn": "rand", "amax": "amin", "amin": "amax", "sigmoid": "tanh", "relu": "abs", "sin": "cos", "cos": "sin",
@@ -100,8 +101,8 @@ SWAPS = {
 }  # fmt: skip
 DROPPED_CALLS = {
     "abs", "exp", "log", "log2", "sqrt", "square", "log1p", "expm1", "sigmoid", "softplus", "round", "floor", "ceil",
-    "sorted", "reversed", "clamp", "clip", "lgamma", "hold", "detach", "flip", "softmax", "log_softmax", "cumsum", "tril",
-    "triu", "logit", "tanh", "relu", "permutation", "unique", "norm",
+    "sorted", "reversed", "clamp", "clip", "lgamma", "hold", "detach", "flip", "softmax", "log_softmax", "cumsum",
+    "tril", "triu", "logit", "tanh", "relu", "permutation", "unique", "norm",
 }  # fmt: skip
 AXES = ("dim", "axis")
 REDUCTIONS = {
@@ -169,6 +170,7 @@ class Found:
     seen: Counter[str] = field(default_factory=Counter)
 
     def mutant(self, start: int, end: int, new: str, kind: str, scope: str, known: str = "") -> Mutant:
+        """The mutant that puts ``new`` in the place of the bytes from ``start`` to ``end``."""
         line = self.line(start)
         first, last = self.starts[line - 1], self.source.find(b"\n", end)
         before = self.source[first:last].decode()
@@ -182,15 +184,19 @@ class Found:
         )
 
     def line(self, offset: int) -> int:
+        """Of an offset in bytes."""
         return bisect.bisect_right(self.starts, offset)
 
     def offset(self, line: int, column: int) -> int:
+        """Of a line and a column in bytes."""
         return self.starts[line - 1] + column
 
     def span(self, node: ast.AST) -> tuple[int, int]:
+        """Offsets of the start and the end of a node."""
         return self.offset(node.lineno, node.col_offset), self.offset(node.end_lineno, node.end_col_offset)  # type: ignore[attr-defined]
 
     def text(self, node: ast.AST) -> str:
+        """The source of a node."""
         start, end = self.span(node)
         return self.source[start:end].decode()
 
@@ -361,6 +367,7 @@ class Walk(ast.NodeVisitor):
         self.nodes: list[tuple[ast.AST, str]] = []
 
     def visit(self, node: ast.AST) -> None:
+        """Note a node and what is inside of it, unless it is skipped."""
         if isinstance(
             node, ast.Raise | ast.Assert | ast.JoinedStr | ast.Import | ast.ImportFrom | ast.Global
         ):
