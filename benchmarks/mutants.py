@@ -144,11 +144,11 @@ def run(mutants: list[Mutant], state: Path, workers: int, budget: float, again: 
         if waiting:
             warm()
             baseline = Baseline(state, slots[0])
-            for module in dict.fromkeys(mutant.module for mutant in waiting):
-                _record(baseline, module)
             for slot in slots[1:]:
                 shutil.copytree(slots[0], slot, copy_function=shutil.copy2)
-            _all(waiting, slots, baseline, campaign, budget)
+            for module in dict.fromkeys(mutant.module for mutant in waiting):
+                _record(baseline, module)
+                _all([m for m in waiting if m.module == module], slots, baseline, campaign, budget)
             while doubtful := _doubtful(mutants, baseline, campaign):
                 _all(doubtful, slots, baseline, campaign, budget)
         return campaign
