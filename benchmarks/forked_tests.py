@@ -122,6 +122,7 @@ def in_child(slot: Path, log: Path, seconds: float, work: Callable[[], int]) -> 
         (slot / "tmp").mkdir()
         tempfile.tempdir = None
         os.environ |= {"PYTHONPATH": str(slot / "src"), "TMPDIR": str(slot / "tmp")}
+        os.environ["UNWEAVE_CACHE"] = str(_own_cache(slot))
         others = [path for path in sys.path if path and Path(path).name not in ("src", "benchmarks")]
         sys.path[:] = [str(slot / "src"), *others]
         code = work()
@@ -131,6 +132,21 @@ def in_child(slot: Path, log: Path, seconds: float, work: Callable[[], int]) -> 
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code)
+
+
+def _own_cache(slot: Path) -> Path:
+    """A cache folder that starts with the files of the user's: what a mutant makes must never get into that one."""
+    theirs = Path(os.environ.get("UNWEAVE_CACHE") or "~/.cache/unweave").expanduser()
+    own = slot / "cache"
+    shutil.rmtree(own, ignore_errors=True)
+    own.mkdir()
+    for file in theirs.glob("*") if theirs.is_dir() else ():
+        if file.is_file():
+            try:
+                os.link(file, own / file.name)
+            except OSError:  # another file system
+                (own / file.name).symlink_to(file)
+    return own
 
 
 def poll(process: int, end: float) -> str | None:

@@ -109,6 +109,10 @@ REDUCTIONS = {
     "sum", "mean", "max", "min", "argmax", "argmin", "any", "all", "std", "var", "prod", "norm", "logsumexp", "softmax",
     "log_softmax", "cumsum", "cumprod", "unsqueeze", "flatten", "amax", "amin", "median",
 }  # fmt: skip
+SYMMETRIC = {
+    "isinstance", "getattr", "min", "max", "minimum", "maximum", "result_type", "broadcast_tensors", "logaddexp", "add",
+}  # fmt: skip
+"""Functions whose arguments are not swapped: it would change nothing, or too much."""
 UNLIKE = {
     "rng",
     "vae",
@@ -299,7 +303,7 @@ def calls(found: Found, node: ast.AST) -> Iterator[Proposal]:
     if (
         len(node.args) == 2
         and all(isinstance(a, ast.Name | ast.Attribute) for a in node.args)
-        and name not in ("isinstance", "getattr")
+        and name not in SYMMETRIC
         and not any(found.text(argument).split(".")[-1] in UNLIKE for argument in node.args)
     ):
         first, second = (found.span(a) for a in node.args)
