@@ -541,3 +541,9 @@ def every(root: Path, modules: Sequence[str]) -> list[Mutant]:
     return [
         m for module in modules for file in files_of(root, module) for m in mutants_of(root, module, file)
     ]
+
+
+def lost(root: Path) -> list[str]:
+    """What of `KNOWN` is found nowhere any more, because the source has changed: its pattern has to follow."""
+    found = {mutant.known for mutant in every(root, list(MODULES)) if mutant.known}
+    return [meaning for _, _, _, meaning in KNOWN if meaning not in found]
