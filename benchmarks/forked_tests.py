@@ -5,6 +5,7 @@ The parent imports nothing of unweave; each child imports it from the copy of th
 
 import contextlib
 import fnmatch
+import gc
 import hashlib
 import json
 import os
@@ -44,16 +45,8 @@ COPIED = (
     "CITATION.cff",
 )
 OPTIONS = (
-    "-p",
-    "no:cacheprovider",
-    "-p",
-    "no:xdist",
-    "-q",
-    "--no-header",
-    "--tb=line",
-    "-W",
-    "ignore",
-    "--hypothesis-seed=0",
+    *("-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:unraisableexception", "-p", "no:threadexception"),
+    *("-q", "--no-header", "--tb=line", "-W", "ignore", "--hypothesis-seed=0"),
 )
 Plan = tuple[str, dict[str, float]]
 """A file and the tests of it that are run, with the seconds that each took."""
@@ -71,6 +64,7 @@ def warm() -> None:
     torch.set_num_threads(1)
     hypothesis.settings.register_profile("forked", deadline=None, database=None)
     hypothesis.settings.load_profile("forked")
+    gc.freeze()  # pytest collects garbage twice a session, which would go through all of torch each time
 
 
 def copy_tree(root: Path, slot: Path) -> None:
