@@ -225,3 +225,33 @@ def test_annealed_vae_holds_the_rate_over_its_own_steps() -> None:
         assert loss.terms["capacity"].item() == expected
         assert loss.reconstruction is not None
         torch.testing.assert_close(loss.total, loss.reconstruction + 3 * (loss.terms["kl"] - expected).abs())
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_which_objectives_train_a_prior(name: str) -> None:
+    """Those without a divergence of q(z|x) to p(z) refuse a prior that learns, before step 0, and take a fixed one."""
+    tiny = {"encoder": "MLP", "decoder": "MLP"}
+    objective = made(name)
+    objective.check(VAE.assemble((1, 8, 8), 3, **tiny, prior={"name": "AnisotropicNormal", "scales": "ones"}))
+    learned = VAE.assemble((1, 8, 8), 3, **tiny, prior={"name": "GeneralizedNormal", "learned": True})
+    if name in ("AAE", "InformationDropout"):
+        with pytest.raises(UnweaveError, match=f"{name} does not train the prior"):
+            objective.check(learned)
+    else:
+        objective.check(learned)
+
+
+@pytest.mark.parametrize(
+    ("prior", "gamma", "right"),
+    [("StandardNormal", 1.0, True), ("StandardNormal", 2.0, True), ("ISA", 1.0, True), ("ISA", 2.0, False)],
+)
+def test_a_kl_of_each_latent_needs_a_prior_that_factorises(prior: str, gamma: float, right: bool) -> None:
+    vae = VAE.assemble((1, 8, 8), 4, encoder="MLP", decoder="MLP", prior=prior)
+    objective = made("BetaTCVAE", gamma=gamma, estimator="mixture")
+    if right:
+        objective.check(vae)
+        terms = objective(vae, torch.rand(4, 1, 8, 8), Progress(0, 1)).terms
+        assert ("dimension_wise_kl" in terms) == (prior == "StandardNormal")
+        return
+    with pytest.raises(UnweaveError, match="does not factorise over the latents"):
+        objective.check(vae)
