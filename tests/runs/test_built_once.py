@@ -6,6 +6,7 @@
 import contextlib
 import functools
 import gc
+import logging
 import sys
 import tempfile
 from collections import Counter
@@ -162,12 +163,17 @@ BOUNDS: dict[str, dict[str, int]] = {
 
 
 @pytest.fixture(autouse=True)
-def nothing_open(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What earlier tests have opened or timed does not help these."""
+def nothing_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What earlier tests have opened or timed does not help these; what these change is restored."""
     opened._DATA.clear()
     opened._LATEST.clear()
     opened._MODELS.clear()
     monkeypatch.setattr(sweep, "_pace", sweep._pace.__wrapped__)
+    logger = logging.getLogger("unweave")
+    handlers, level = logger.handlers, logger.level
+    yield
+    logger.handlers = handlers
+    logger.setLevel(level)
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -157,7 +157,8 @@ def test_installed_metrics_of_models_are_known_by_name(
     monkeypatch.setattr(
         model_metric, "entry_points_of", lambda group: points if group == "unweave.model_metrics" else {}
     )
-    assert set(evaluate(run, metrics=["Seen"])) == {"seen", "drawn"}
+    with caplog.at_level("WARNING", logger="unweave"):
+        assert set(evaluate(run, metrics=["Seen"])) == {"seen", "drawn"}
     assert "broken of an installed package cannot be loaded" in caplog.text
     with pytest.raises(UnweaveError, match="did you mean seen"):
         evaluate(run, metrics=["sene"])

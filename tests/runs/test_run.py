@@ -103,7 +103,7 @@ def test_a_checkpoint_cut_in_half_is_passed_over(
     assert run.train(checkpoint_seconds=0.0, stop=lambda: next(steps) == 6).status == "interrupted"
     newest = run.checkpoints.paths()[-1]
     newest.write_bytes(newest.read_bytes()[: newest.stat().st_size // 2])
-    with caplog.at_level("INFO"):
+    with caplog.at_level("INFO", logger="unweave"):
         assert run.train().status == "finished"
     assert "step-00000007.pt is damaged" in caplog.text
     assert "going on from step 6 of 12" in caplog.text
@@ -221,7 +221,7 @@ def test_a_run_whose_own_part_has_changed_is_not_resumed(
     ):
         Run(run.folder).train()
     opened._MODELS.clear()
-    with caplog.at_level("WARNING"):
+    with caplog.at_level("WARNING", logger="unweave"):
         assert Run(run.folder).model_and_step()[1] == 5
     assert "has changed" in caplog.text
     file.write_text(OWN_LOSS)

@@ -332,6 +332,7 @@ def test_ray_on_this_machine_gives_the_scores_of_local(
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)  # two sweeps, and Ray waits half a minute before a silent node counts as dead
 def test_a_node_of_a_ray_cluster_dies_and_nothing_is_lost(tmp_path: Path) -> None:
     import ray
     from ray.cluster_utils import Cluster
