@@ -120,8 +120,17 @@ class Recipe:
         if other is not None and _source(other.conclude) != _source(self.conclude):
             raise UnweaveError(f"recipe id {self.id!r} is already taken by {_source(other.conclude)}")
 
+    def where_changed(self, scale: Scale, changes: Mapping[str, Any]) -> str:
+        """Which runs the user's changes are made in, as a phrase: every run, or the place of the paper's own method."""
+        plain, study = self.study(scale), self.study(scale, changes)
+        assert plain is not None and study is not None
+        pairs = list(zip(plain.runs, study.runs, strict=True))
+        same = {before.variant for before, after in pairs if before.config == after.config}
+        other = list(dict.fromkeys(after.variant for _, after in pairs if after.variant not in same))
+        return f"in the place of {', '.join(other)}" if same and other else "in every run"
+
     def study(self, scale: Scale, changes: Mapping[str, Any] | None = None) -> Study | None:
-        """The runs of a scale, with the user's changes in every one of them."""
+        """The runs of a scale, with the user's changes."""
         if self.runs is None:
             if changes:
                 raise UnweaveError(f"{self.id} trains nothing: {', '.join(changes)} cannot be changed")
@@ -131,20 +140,24 @@ class Recipe:
 
 
 def _changed(study: Study, changes: Mapping[str, Any]) -> Study:
-    runs = []
-    for planned in study.runs:
-        # The recipe's options belong to the recipe's parts: another part starts from its own defaults.
-        config = Config.of(merge(planned.config.to_mapping(), with_full_names(changes)))
-        runs.append(dataclasses.replace(planned, config=config))
-    variant_of: dict[str, str] = {}
-    for planned in runs:
-        other = variant_of.setdefault(planned.config.identity, planned.variant)
-        if other != planned.variant:
-            raise UnweaveError(
-                f"{study.name} compares {other!r} with {planned.variant!r}; with {changes_text(changes)} they are the "
-                "same, change something else"
-            )
-    return dataclasses.replace(study, runs=tuple(runs))
+    """The study with the changes in every run.
+
+    Where they would make variants the same, because these differ in just what is changed, the last of them, the
+    paper's own method, is changed and the others stay: the user's part is compared with the paper's baselines.
+    """
+    full = with_full_names(changes)
+    # The recipe's options belong to the recipe's parts: another part starts from its own defaults.
+    changed = [Config.of(merge(planned.config.to_mapping(), full)) for planned in study.runs]
+    last = {config.identity: planned.variant for planned, config in zip(study.runs, changed, strict=True)}
+    runs = tuple(
+        dataclasses.replace(planned, config=config) if last[config.identity] == planned.variant else planned
+        for planned, config in zip(study.runs, changed, strict=True)
+    )
+    if len({run.config.identity for run in runs}) < len(runs):
+        raise UnweaveError(
+            f"with {changes_text(changes)} two models that {study.name} compares are the same: change something else"
+        )
+    return dataclasses.replace(study, runs=runs)
 
 
 def with_full_names(changes: Mapping[str, Any]) -> dict[str, Any]:

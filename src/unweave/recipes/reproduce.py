@@ -215,7 +215,7 @@ def conclude(
     for name, figure in conclusion.pictures.items():
         save(figure, folder / f"{name}.png", dpi=DPI)
     if changes:
-        job.note(f"Not the paper's protocol: {words} in every run.")
+        job.note(f"Not the paper's protocol: {words} {recipe.where_changed(scale, changes)}.")
     result = Result(
         id=recipe.id,
         scale=scale,

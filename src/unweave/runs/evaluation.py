@@ -87,6 +87,17 @@ def evaluate(
         >>> sorted(evaluate(run))
         ['elbo', 'factor_vae_score', 'geometry', 'kl', 'latents_used', 'mig', 'nll']
     """
+    with run.outside_code():
+        return _evaluate(run, metrics, threads, device, tell)
+
+
+def _evaluate(
+    run: Run,
+    metrics: Sequence[MetricLike] | None,
+    threads: int,
+    device: torch.device | str,
+    tell: Tell,
+) -> dict[str, Score]:
     chosen, explicit = _chosen(metrics)
     before = Codes.load(run.folder / CODES)
     codes = codes_of(run, device=device, tell=tell)
