@@ -121,10 +121,9 @@ class _Models:
         return _network(self.inputs, self.weights[:4])
 
     def code(self, mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor]:
-        """A code of each encoding, ``(models, n, 2)``, and ``log q(z|x)`` of it, ``(models, n)``."""
+        """A code of each encoding and the standard normal noise that it was drawn with, ``(models, n, 2)`` each."""
         noise = torch.stack([torch.randn(*self.x.shape, generator=g) for g in self.generators])[self.seed_of]
-        log_q = -0.5 * (noise.square() + log_variance + math.log(2 * math.pi)).sum(-1)
-        return mean + (0.5 * log_variance).exp() * noise, log_q
+        return mean + (0.5 * log_variance).exp() * noise, noise
 
     def reconstruction(self, z: Tensor) -> Tensor:
         """``E[-log p(x|z)]``, ``(models,)``."""
@@ -135,9 +134,10 @@ class _Models:
     def loss(self) -> Tensor:
         """The negative objective of DEC Eq. 7, summed over the models, of which none shares a weight with another."""
         mean, log_variance = self.encode()
-        z, log_q = self.code(mean, log_variance)
-        rate = (log_q - self.prior.log_prob(z)).mean(-1)
-        loss: Tensor = (self.reconstruction(z) + self.beta * rate).sum()
+        z, noise = self.code(mean, log_variance)
+        reconstruction = self.reconstruction(z)
+        rate = (_log_density(noise, log_variance) - self.prior.log_prob(z)).mean(-1)
+        loss: Tensor = (reconstruction + self.beta * rate).sum()
         matched = self.alpha > 0
         if matched.any():
             wanted = _sample(self.prior, len(self.x), self.generators[0])
@@ -150,12 +150,12 @@ class _Models:
         """The fields of :class:`Ablation` that are computed from the trained models."""
         mean, log_variance = self.encode()
         scale = (0.5 * log_variance).exp()
-        z, log_q = self.code(mean, log_variance)
+        z, noise = self.code(mean, log_variance)
         wanted = _sample(self.prior, 2000, self.generators[0])
         encodings = [_gaussians(m, s) for m, s in zip(mean, scale, strict=True)]
         own = torch.stack([aggregate(q, at).joint.mean() for q, at in zip(encodings, z, strict=True)])
         fit = torch.stack([aggregate(q, wanted).joint.mean() for q in encodings])
-        information = log_q.mean(-1) - own
+        information = _log_density(noise, log_variance).mean(-1) - own
         return {
             "means": mean,
             "scales": scale,
@@ -163,6 +163,11 @@ class _Models:
             "mismatch": self.prior.log_prob(wanted).mean() - fit,
             "reconstruction": self.reconstruction(z),
         }
+
+
+def _log_density(noise: Tensor, log_variance: Tensor) -> Tensor:
+    """``log q(z|x)`` of codes drawn with that noise."""
+    return -0.5 * (noise.square() + log_variance + math.log(2 * math.pi)).sum(-1)
 
 
 def _start(generators: list[torch.Generator], seed_of: Tensor) -> list[Tensor]:

@@ -40,6 +40,7 @@ def varying_factors(dataset: Dataset) -> list[str]:
     """The factors that have more than one value.
 
     Example:
+        >>> from unweave.data import XYSquares
         >>> varying_factors(XYSquares())[:2]
         ['x_r', 'y_r']
     """
