@@ -7,6 +7,7 @@ python docs/make_results.py
 from collections import Counter
 from pathlib import Path
 
+from unweave.papers import linked
 from unweave.recipes.catalogue import PAPERS, RECIPES
 from unweave.recipes.published_results import published_results
 from unweave.recipes.reproduce import chance
@@ -66,10 +67,10 @@ def main() -> None:
                 f"{published} | {p} |"
             )
         page = paper_page(paper, PAPERS[paper], [RECIPES[name] for name in ids], FOLDER)
-        (FOLDER / f"{paper}.md").write_text(page)
+        (FOLDER / f"{paper}.md").write_text(linked(page))
     pages = ", ".join(f"[{paper.upper()}]({paper}.md)" for paper in PAPERS)
     text = INDEX.format(count=len(RECIPES), pages=pages, tally=tally) + "\n".join(lines) + "\n"
-    (FOLDER / "README.md").write_text(text)
+    (FOLDER / "README.md").write_text(linked(text))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data"}
 ALLOWED["model_metrics"] = ALLOWED["gan"] | {"gan", "data", "metrics"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "model_metrics", "standardise"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs", "plots", "theory"}
-ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots"}
+ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "papers"}
 ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory", "papers"}
 ALLOWED["__main__"] = {"cli"}
 

@@ -26,7 +26,7 @@ class Cars3D(IndexedDataset):
     Read from nips2015-analogy-data.tar.gz or from its unpacked folder data/cars (cars/ in the data folder), resized
     from 128 x 128 with an antialiasing bilinear filter, converted once.
 
-    Reference: Reed et al., Deep visual analogy-making, 2015; used in REC tables A1 and A2.
+    Reference: Reed et al. 2015, Deep visual analogy-making; used in REC tables A1 and A2.
 
     Args:
         size: height and width in pixels.

@@ -26,7 +26,7 @@ class CelebA(IndexedDataset):
     178 x 218 is squeezed into the frame unless a crop is set; resized with an antialiasing bilinear filter, converted
     once.
 
-    Reference: Liu et al., Deep learning face attributes in the wild, 2015; used in FAC 5 and DEC 6.
+    Reference: Liu et al. 2015, Deep learning face attributes in the wild; used in FAC section 5 and DEC section 6.
 
     Args:
         size: height and width in pixels.

@@ -32,7 +32,7 @@ class MPI3D(IndexedDataset):
     vertical_axis; sizes 6, 6, 2, 3, 3, 40, 40 (``complex``: 4, 4, 2, 3, 3, 40, 40). The npz (12 GB unpacked) is mapped,
     or, if it is compressed, converted once.
 
-    Reference: Gondal et al., On the transfer of inductive bias, 2019.
+    Reference: Gondal et al. 2019, On the transfer of inductive bias.
 
     Args:
         variant: which of the sets.

@@ -211,7 +211,7 @@ class Correlated(_Chosen):
         factors: names of the factors that are correlated.
         sigma: width of the correlation, in ranges.
 
-    Reference: Traeuble et al., On disentangled representations learned from correlated data, 2021.
+    Reference: Träuble et al. 2021, On disentangled representations learned from correlated data.
 
     Example:
         >>> from unweave.data import XYSquares

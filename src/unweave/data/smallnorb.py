@@ -68,7 +68,7 @@ class SmallNORB(IndexedDataset):
     (48,600). Files are read gzipped or not, sorted into the grid of factors, resized from 96 x 96 with an antialiasing
     bilinear filter, converted once.
 
-    Reference: LeCun et al., Learning methods for generic object recognition, 2004; used in REC tables A1 and A2.
+    Reference: LeCun et al. 2004, Learning methods for generic object recognition; used in REC tables A1 and A2.
 
     Args:
         split: which files.

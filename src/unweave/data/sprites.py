@@ -84,7 +84,7 @@ class BusySprites(IndexedDataset):
     :meth:`images` draw it from the row number, so that they give the same image again. The picture of ``texture`` is
     scream/scream.jpg in the data folder (reduced to fit 350 x 274), or, while that is missing, swirls made here.
 
-    Reference: the variants color, noisy and scream of Locatello et al., Challenging common assumptions, 2019.
+    Reference: the variants color, noisy and scream of Locatello et al. 2019.
 
     Args:
         ground: what is drawn at random.

@@ -175,7 +175,7 @@ def subspace_mig(
         drop: columns of ``factors`` to drop.
 
     References:
-        Stuehmer et al. 2020 (ISA), section 3 (subspaces) with Chen et al. 2018, Eq. 6.
+        Stühmer et al. 2020 (ISA), section 3 (subspaces) with Chen et al. 2018, Eq. 6.
 
     Example:
         >>> v = np.stack(np.meshgrid(range(8), range(8)), -1).reshape(-1, 2)
@@ -210,7 +210,7 @@ def subspace_mig(
         value,
         max(0.0, value - half),
         min(1.0, value + half),
-        reference="Stuehmer et al. 2020 (ISA); Chen et al. 2018, Eq. 6",
+        reference="Stühmer et al. 2020 (ISA); Chen et al. 2018, Eq. 6",
         constants={
             "subspaces": [int(s) for s in subspaces],
             "samples": samples,

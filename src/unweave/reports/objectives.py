@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from unweave.gan import GANS
 from unweave.objectives import OBJECTIVES
 from unweave.pairing import PAIRINGS
+from unweave.papers import linked
 from unweave.slots import Form
 
 _HEAD = """\
@@ -79,4 +80,4 @@ def objectives_page() -> str:
     for name, form in forms():
         equation = form.equation.replace("|", r"\|")
         rows.append(f"| {name} | `{equation}` | {form.reference} | `{command(form)}` |\n")
-    return _HEAD + "".join(rows) + _FOOT
+    return linked(_HEAD + "".join(rows) + _FOOT)
