@@ -278,8 +278,9 @@ class Baseline:
     def plans(self, files: list[str], scope: str, budget: float) -> list[Plan]:
         """The tests of ``files`` that concern a function, file by file, up to a budget of seconds in all.
 
-        First the tests that enter the function, then the other tests of such files, for which a fixture of the module
-        may have entered it. If none enters it, or for code outside of functions, those that enter the source file.
+        First the tests that enter the function, then for half as long the other tests of such files: a fixture of the
+        module may have entered it for them, or they look at its defaults. If none enters it, or for code outside of
+        functions, those that enter the source file.
 
         Args:
             files: in the order in which they are run, the cheap ones among them first.
@@ -293,13 +294,13 @@ class Baseline:
                 break
         taken: list[Plan] = []
         order = sorted(range(len(files)), key=lambda i: (i // 10, sum(found[i][0].values())))
-        for part in (0, 1):
+        for part, left in ((0, budget), (1, budget / 2)):
             for i in order:
                 tests: dict[str, float] = {}
                 for name, seconds in sorted(found[i][part].items(), key=lambda item: item[1]):
-                    if seconds <= budget:
+                    if seconds <= left:
                         tests[name] = seconds
-                        budget -= seconds
+                        left -= seconds
                 if tests:
                     taken.append((files[i], tests))
         return taken

@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 import torch
+from scipy import stats
 
 from unweave.errors import UnweaveError
 from unweave.priors import PRIORS, AnisotropicNormal, GaussianMixture, LpNested
 from unweave.priors.exponents import Exponents
+from unweave.priors.student import FactoredStudentT
 from unweave.runs import Config
 
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -141,3 +143,27 @@ def test_a_learned_exponent_is_the_sigmoid_between_its_bounds() -> None:
     torch.testing.assert_close(exponents(), 0.5 * 40.0**share)
     assert set(exponents.state_dict()) == {"raw"}
     assert not list(Exponents([1.0], [False]).parameters())
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_what_is_stored_with_the_weights(name: str) -> None:
+    """Only what was learned or taken from the data: what the options say is not in the weights of any run."""
+    own = {"AnisotropicNormal": {"log_variance"}}
+    assert set(PRIORS[name](4).state_dict()) == own.get(name, set())
+    if "learned" in DEFAULTS[name]:
+        learned = {"log_variance"} if name == "AnisotropicNormal" else {"exponents.raw"}
+        options = {"tree": [[2], [2]]} if name == "LpNested" else {}
+        assert set(PRIORS[name](4, learned=True, **options).state_dict()) == learned
+
+
+@pytest.mark.parametrize("name", [name for name in DEFAULTS if name != "GaussianMixture"])
+def test_priors_have_mean_zero(name: str) -> None:
+    assert PRIORS[name](3)().mean.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_student_laws_of_other_scales_and_places() -> None:
+    nu, loc, scale = torch.tensor([1.5, 5.0]), torch.tensor([0.3, -2.0]), torch.tensor([2.0, 0.5])
+    law, value = FactoredStudentT(nu, loc, scale), torch.tensor([1.0, -1.5])
+    theirs = stats.t(nu.numpy(), loc.numpy(), scale.numpy())
+    torch.testing.assert_close(law.log_prob(value), torch.from_numpy(theirs.logpdf(value.numpy())).float())
+    torch.testing.assert_close(law.entropy(), torch.from_numpy(theirs.entropy()).float())
