@@ -131,7 +131,8 @@ def reference_to(part: type) -> str:
         source = getattr(module, "__file__", None)
         place = str(Path(source).resolve()) if source else place
     reference = f"{place}:{part.__qualname__}"
-    _session[reference] = part
+    if place != part.__module__ or place == "__main__" or "<locals>" in part.__qualname__:
+        _session[reference] = part  # no import would find this very class
     return reference
 
 
@@ -207,7 +208,7 @@ def load_entry_point(point: importlib.metadata.EntryPoint) -> object:
 
 
 _session: dict[str, type] = {}
-"""Classes that this process was given as objects, by their references."""
+"""Classes that this process was given as objects and that no import finds, by their references."""
 
 _FILE_MODULE = "unweave_file_"
 

@@ -48,7 +48,7 @@ class Rows(Dataset):
 def test_three_things_suffice_to_train_evaluate_and_pair(
     kind: type[Dataset], pairing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(DATASETS, kind.__name__, kind)
+    monkeypatch.setitem(DATASETS.parts, kind.__name__, kind)
     words = [f"data={kind.__name__}", "encoder=MLP", "decoder=MLP", "latents=3", "steps=2", "batch_size=4"]
     run = Run.create(Config.read(words=[*words, f"pairing={pairing}"]), tmp_path / "run")
     assert run.train().step == 2

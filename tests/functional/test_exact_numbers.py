@@ -24,7 +24,7 @@ from unweave.functional import (
     permute_dims,
     summed_to_averaged,
 )
-from unweave.functional.blur import kernel_area
+from unweave.functional.blur import window_area
 from unweave.functional.gaussian_moments import absolute_moment
 from unweave.functional.singular_values import singular_values
 
@@ -47,7 +47,7 @@ def test_profiles_of_the_blur(radius: int) -> None:
     np.testing.assert_allclose(
         blur_profile("box", radius), np.full(2 * radius + 1, 1 / (2 * radius + 1)), rtol=1e-6
     )
-    assert kernel_area(radius) == (2 * radius + 1) ** 2
+    assert window_area(radius) == (2 * radius + 1) ** 2
 
 
 def test_singular_values_of_a_seed() -> None:

@@ -120,9 +120,19 @@ def test_a_change_is_in_every_run(example: Recipe, tmp_path: Path) -> None:
     assert result["command"] == "unweave reproduce test-fig1 prior=student-t --scale smoke"
 
 
+def test_a_change_of_what_is_compared_is_made_in_the_last_variant(example: Recipe, tmp_path: Path) -> None:
+    changes = {"objective": {"name": "BetaVAE", "beta": 2.0}}
+    sweep = plan([example], "smoke", tmp_path, changes)[example.id]
+    assert sweep is not None
+    betas = [{m.run.config.objective.options["beta"] for m in group} for group in sweep.variants.values()]
+    assert betas == [{1.0}, {2.0}]  # the baseline stays
+    assert example.where_changed("smoke", changes) == f"in the place of {list(sweep.variants)[1]}"
+    assert example.where_changed("smoke", {"latents": 5}) == "in every run"
+
+
 def test_a_change_that_removes_the_comparison_is_refused(example: Recipe, tmp_path: Path) -> None:
-    with pytest.raises(UnweaveError, match="they are the same"):
-        plan([example], "smoke", tmp_path, {"objective": {"name": "BetaVAE", "beta": 2.0}})
+    with pytest.raises(UnweaveError, match="two models that test-fig1 compares are the same"):
+        plan([example], "smoke", tmp_path, {"objective": {"name": "BetaVAE", "beta": 1.0}})
 
 
 def test_ids_may_be_spelt_anyhow_and_a_wrong_one_suggests_the_nearest() -> None:
