@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError
 from unweave.metrics import Agreement, Sensitivity
-from unweave.plots.style import FAINT, INK, PALETTE, style
+from unweave.plots.style import FAINT, INK, PALETTE, new_figure
 
 
 def sensitivity_curves(sensitivities: Sequence[Sensitivity]) -> Figure:
@@ -28,8 +28,7 @@ def sensitivity_curves(sensitivities: Sequence[Sensitivity]) -> Figure:
     """
     if not sensitivities or any(len(one.grid) not in (1, 2) for one in sensitivities):
         raise UnweaveError("sensitivity curves need metrics with one or two parameters varied")
-    with style():
-        figure = Figure(figsize=(3.9 * len(sensitivities), 3.2), layout="constrained")
+    with new_figure(3.9 * len(sensitivities), 3.2) as figure:
         panels = figure.subplots(1, len(sensitivities), squeeze=False, sharey=True)[0]
         for axes, one in zip(panels, sensitivities, strict=True):
             (first, xs), *rest = one.grid.items()
@@ -65,8 +64,7 @@ def agreement_matrix(agreement: Agreement) -> Figure:
     """
     n = len(agreement.names)
     labels = [name.replace("_", " ") for name in agreement.names]
-    with style():
-        figure = Figure(figsize=(2.0 + 0.52 * n, 1.6 + 0.48 * n), layout="constrained")
+    with new_figure(2.0 + 0.52 * n, 1.6 + 0.48 * n) as figure:
         axes = figure.subplots()
         axes.imshow(agreement.values, cmap="RdBu_r", vmin=-1.25, vmax=1.25)
         axes.set_xticks(range(n), labels, rotation=45, ha="right")
@@ -101,8 +99,7 @@ def responses(
     """
     names = list(dict.fromkeys(name for _, lines in panels.values() for name in lines))
     colours = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(names)}
-    with style():
-        figure = Figure(figsize=(3.6 * len(panels) + 1.4, 3.2), layout="constrained")
+    with new_figure(3.6 * len(panels) + 1.4, 3.2) as figure:
         row = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
         for axes, (title, (x, lines)) in zip(row, panels.items(), strict=True):
             for name, values in lines.items():
@@ -136,8 +133,7 @@ def bars(values: Mapping[str, Mapping[str, float]], *, chance: float | None = No
 
     """
     scores = list(dict.fromkeys(name for each in values.values() for name in each))
-    with style():
-        figure = Figure(figsize=(2.0 + 1.1 * len(values), 3.0), layout="constrained")
+    with new_figure(2.0 + 1.1 * len(values), 3.0) as figure:
         axes = figure.subplots()
         width = 0.8 / len(scores)
         for i, name in enumerate(scores):

@@ -8,7 +8,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.plots.style import FAINT, INK, PALETTE, bare, style
+from unweave.plots.style import FAINT, INK, PALETTE, bare, new_figure, style
 
 Children = Sequence[Sequence[tuple[str, int]]]
 """For each inner node, beginning with the root, its children: ("leaf", number) or ("node", number)."""
@@ -42,8 +42,7 @@ def densities(
     """
     axis = np.linspace(low, high, n)
     points = np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)
-    with style():
-        figure = Figure(figsize=(2.6 * len(panels) + 0.3, 3.2 if title else 3.1), layout="constrained")
+    with new_figure(2.6 * len(panels) + 0.3, 3.2 if title else 3.1) as figure:
         for k, (name, density) in enumerate(panels.items()):
             axes = figure.add_subplot(1, len(panels), k + 1)
             values = np.asarray(density(points), dtype=np.float64).reshape(n, n)
@@ -82,8 +81,7 @@ def norm_tree(children: Children, exponents: ArrayLike) -> Figure:
     places = _node_places(children)
     height = round(places["node", 0][1])
     leaves = sum(kind == "leaf" for kind, _ in places)
-    with style():
-        figure = Figure(figsize=(max(3.0, 0.5 * leaves + 0.8), 0.95 * height + 0.8), layout="constrained")
+    with new_figure(max(3.0, 0.5 * leaves + 0.8), 0.95 * height + 0.8) as figure:
         axes = figure.add_subplot()
         for node, row in enumerate(children):
             x, y = places["node", node]
@@ -218,8 +216,7 @@ def preferred_orientation(
     side = np.linspace(-np.sqrt(3), np.sqrt(3), 15)
     square = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
     degrees = np.degrees(np.asarray(angles, dtype=np.float64))
-    with style():
-        figure = Figure(figsize=(2.7 * len(panels) + 3.0, 2.9), layout="constrained")
+    with new_figure(2.7 * len(panels) + 3.0, 2.9) as figure:
         widths = [*[1.0] * len(panels), 1.25]
         grid = figure.add_gridspec(1, len(panels) + 1, width_ratios=widths)
         for k, (name, density, best) in enumerate(panels):

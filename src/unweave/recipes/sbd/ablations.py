@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unweave.plots.style import FAINT, PALETTE, style
+from unweave.plots.style import FAINT, PALETTE, new_figure
 from unweave.recipes.claims import Finding, correlated
 from unweave.recipes.recipe import Conclusion, Job, Scale
 from unweave.recipes.sbd.models import broadcast
@@ -74,8 +74,7 @@ class Ablation:
 
     def picture(self, job: Job) -> Figure:
         """Columns of the table against the number: every replica, the means, and the published means."""
-        with style():
-            figure = Figure(figsize=(2.5 * len(_DRAWN), 2.6), layout="constrained")
+        with new_figure(2.5 * len(_DRAWN), 2.6) as figure:
             for axes, score in zip(figure.subplots(1, len(_DRAWN)), _DRAWN, strict=True):
                 self._draw_column(axes, job, score)
             figure.legend(*axes.get_legend_handles_labels(), loc="outside lower right", ncols=2)
