@@ -7,12 +7,12 @@ from unweave.recipes.rec.models import (
     FRAMEWORKS,
     SCORES,
     Floats,
-    mean_and_deviation,
     note_protocol,
     of_group,
     scores_of_best_beta,
 )
 from unweave.recipes.recipe import Conclusion, Job, recipe
+from unweave.recipes.table_cells import mean_and_deviation
 
 
 @recipe(

@@ -189,17 +189,6 @@ def scores_of_best_beta(job: Job, cells: Sequence[Cell], score: str) -> Floats:
     return max((job.scores(cell.label, score) for cell in cells), key=lambda values: float(np.mean(values)))
 
 
-def mean_and_deviation(values: Floats) -> str:
-    """Mean and standard deviation over seeds as text.
-
-    Example:
-        >>> mean_and_deviation(np.array([0.1, 0.2]))
-        '0.150 ± 0.071'
-    """
-    mean = f"{np.mean(values):.3f}"
-    return f"{mean} ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else mean
-
-
 def note_protocol(job: Job, runs: Sequence[Run], steps: int, seeds: int | None = None) -> None:
     """Note how much smaller than the paper's the runs were; nothing if they were not.
 
