@@ -113,7 +113,6 @@ def matrix_panels(
     *,
     labels: Sequence[str] | None = None,
     shared: bool = False,
-    title: str | None = None,
 ) -> Figure:
     """Matrices in rows, each under its own caption; rows may differ in length.
 
@@ -121,7 +120,6 @@ def matrix_panels(
         rows: for each row, captions and square matrices.
         labels: one for each row, to its left.
         shared: whether the matrices of a row share one scale; otherwise each has its own. Zero is white.
-        title: of the figure.
 
     References:
         Michlo et al. 2023 (REC), figures 3 and 8.
@@ -145,8 +143,6 @@ def matrix_panels(
                 axes.remove()
             if labels is not None:
                 row[0].set_ylabel(labels[i], fontsize=8)
-        if title:
-            figure.suptitle(title, fontsize=10, fontweight="bold", x=0.02, ha="left")
     return figure
 
 

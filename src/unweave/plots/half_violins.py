@@ -1,6 +1,6 @@
 """Half violins: for each group, the density of one method on each side of a line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -99,14 +99,12 @@ def score_lines(
     panels: Mapping[str, Mapping[str, Mapping[float, ArrayLike]]],
     *,
     x: str,
-    order: Sequence[float] | None = None,
 ) -> Figure:
     """Scores against a number: the mean of each method as a line, a band of one standard deviation, dots for runs.
 
     Args:
         panels: name of a score -> method -> number -> values over seeds.
         x: label of the number.
-        order: the numbers from left to right; ascending by default.
 
     References:
         Michlo et al. 2023 (REC), figure 9.
@@ -123,7 +121,7 @@ def score_lines(
         for axes, (name, methods) in zip(
             figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
         ):
-            numbers = list(order or sorted({number for found in methods.values() for number in found}))
+            numbers = sorted({number for found in methods.values() for number in found})
             for color, (method, found) in zip(PALETTE, methods.items(), strict=False):
                 places = [i for i, number in enumerate(numbers) if number in found]
                 samples = [np.asarray(found[numbers[i]], np.float64).ravel() for i in places]

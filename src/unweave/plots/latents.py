@@ -21,7 +21,6 @@ def latent_rows(
     images: ArrayLike,
     labels: Sequence[str],
     *,
-    plane: tuple[str, str] = ("x", "y"),
     classes: Sequence[str] = (),
     title: str | None = None,
 ) -> Figure:
@@ -33,7 +32,6 @@ def latent_rows(
         curves: name of a factor -> (latents, classes, values) mean value of each latent.
         images: (latents, steps, C, H, W), the traversals.
         labels: one for each row.
-        plane: names of the two factors of the map, across and down.
         classes: names of the classes, one for each colour of the curves.
         title: of the figure.
 
@@ -69,7 +67,7 @@ def latent_rows(
             bare(axes)
             axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=8)
             if i == 0:
-                axes.set_title(f"{plane[0]}, {plane[1]}", fontsize=8, fontweight="normal", loc="center")
+                axes.set_title("x, y", fontsize=8, fontweight="normal", loc="center")
             for j, (name, values) in enumerate(lines.items()):
                 axes = figure.add_subplot(grid[i, 1 + j])
                 _draw_lines(axes, values[i], limit, classes if i == 0 and j == 0 else ())

@@ -132,13 +132,12 @@ def _node_places(children: Children) -> dict[tuple[str, int], tuple[float, float
 
 
 def iso_surfaces(
-    panels: Sequence[Sequence[tuple[str, Callable[[NDArray[Any]], ArrayLike]]]], *, title: str | None = None
+    panels: Sequence[Sequence[tuple[str, Callable[[NDArray[Any]], ArrayLike]]]],
 ) -> Figure:
     """Surfaces on which a function of three latents is 1, in rows and columns (ISA figure 2).
 
     Args:
         panels: rows of (name, function), the function from points ``(m, 3)`` to norms ``(m,)``.
-        title: of the figure.
 
     Example:
         >>> figure = iso_surfaces([[("sphere", lambda z: np.linalg.norm(z, axis=1))]])
@@ -150,7 +149,7 @@ def iso_surfaces(
     directions = np.stack([np.cos(rise) * np.cos(turn), np.cos(rise) * np.sin(turn), np.sin(rise)], -1)
     rows, columns = len(panels), max(len(row) for row in panels)
     with style():
-        figure = Figure(figsize=(2.1 * columns, 2.3 * rows + (0.35 if title else 0.0)))
+        figure = Figure(figsize=(2.1 * columns, 2.3 * rows))
         for i, row in enumerate(panels):
             for j, (name, function) in enumerate(row):
                 axes = figure.add_subplot(
@@ -159,10 +158,8 @@ def iso_surfaces(
                 norms = np.asarray(function(directions.reshape(-1, 3)), dtype=np.float64).reshape(turn.shape)
                 _draw_surface(axes, directions / norms[..., None])
                 axes.text2D(0.5, 0.03, name, transform=axes.transAxes, ha="center", va="bottom", fontsize=9)
-        top = 1 - (0.42 if title else 0.12) / figure.get_figheight()
+        top = 1 - 0.12 / figure.get_figheight()
         figure.subplots_adjust(left=0, right=1, bottom=0.01, top=top, wspace=0, hspace=0)
-        if title:
-            figure.suptitle(title, x=0.02, y=0.985, ha="left", fontsize=10, fontweight="bold")
     return figure
 
 

@@ -16,7 +16,14 @@ from unweave.reports.rendering import image, png, render, writer
 from unweave.reports.run_summary import settings, summarise
 from unweave.reports.sweep_figures import sweep_figures
 from unweave.reports.sweep_findings import LEVEL, pairwise_tests, sweep_findings
-from unweave.reports.variants import Variant, page_order, score_text, variant_scores, variants_of
+from unweave.reports.variants import (
+    Variant,
+    finished_values,
+    page_order,
+    score_text,
+    variant_scores,
+    variants_of,
+)
 from unweave.runs.sweep import Member, Sweep, duration
 
 _DEFAULT_SCORES = ("mig", "geometry", "factor_vae_score", "elbo")
@@ -154,12 +161,8 @@ def _ranked_traversals(variants: Sequence[Variant], main: str) -> dict[str, list
 
     The group of the whole sweep has an empty name.
     """
-    everything = [
-        (float(m.run.scores[main]["value"]), m)
-        for v in variants
-        for m in v.members
-        if m.run.status == "finished" and m.run.scores.get(main, {}).get("value") is not None
-    ]
+    members = [member for variant in variants for member in variant.members]
+    everything = [(values[main], m) for m in members if main in (values := finished_values(m))]
     if not everything:
         return {}
     higher = bool(everything[0][1].run.scores[main].get("higher_is_better", True))

@@ -1,6 +1,6 @@
 """The models of the REC figures: frameworks, networks, losses, and grids of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -187,6 +187,23 @@ def of_group(cells: Sequence[Cell], framework: str, group: str) -> list[Cell]:
 def scores_of_best_beta(job: Job, cells: Sequence[Cell], score: str) -> Floats:
     """The scores over seeds at the beta that has the highest mean: the paper compares tuned models."""
     return max((job.scores(cell.label, score) for cell in cells), key=lambda values: float(np.mean(values)))
+
+
+def score_panels(
+    cells: Sequence[Cell], values: Callable[[Sequence[Cell], str], Floats]
+) -> dict[str, dict[str, dict[str, Floats]]]:
+    """Title of a score -> group -> framework -> values, which ``values`` gives for their models and the score.
+
+    Example:
+        >>> score_panels([Cell("β-VAE", "MSE", 0.1, {})], lambda cells, score: np.zeros(1))["MIG"]["MSE"]["β-VAE"]
+        array([0.])
+    """
+    groups = dict.fromkeys(cell.group for cell in cells)
+    frameworks = [name for name in FRAMEWORKS if any(cell.framework == name for cell in cells)]
+    return {
+        title: {group: {f: values(of_group(cells, f, group), score) for f in frameworks} for group in groups}
+        for title, score in SCORES.items()
+    }
 
 
 def note_protocol(job: Job, runs: Sequence[Run], steps: int, seeds: int | None = None) -> None:
