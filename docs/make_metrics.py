@@ -24,7 +24,8 @@ from unweave.metrics import (
     sensitivity,
 )
 from unweave.plots import comparison, save
-from unweave.plots.metrics import agreement_matrix, bars, responses, sensitivity_curves
+from unweave.plots.metrics import bars, responses, sensitivity_curves
+from unweave.plots.sweeps import agreement_map
 
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"
@@ -237,7 +238,10 @@ def agreements() -> str:
             if name not in ("infomec_explicitness", "dci_informativeness"):
                 found.setdefault(name, []).append(score.value)
     table = agreement(found)
-    save(agreement_matrix(table), PICTURES / "metrics-agreement.png")
+    save(
+        agreement_map([name.replace("_", " ") for name in table.names], table.values),
+        PICTURES / "metrics-agreement.png",
+    )
     pair = table.score("mig", "dci")
     return (
         f"Over {table.models} representations, from clean to hopeless, MIG and DCI disentanglement have a rank "

@@ -2,7 +2,8 @@ import numpy as np
 
 from unweave.metrics import Distances, Matrices, agreement
 from unweave.plots.distances import cumulative_distances, matrices
-from unweave.plots.metrics import agreement_matrix, bars, responses
+from unweave.plots.metrics import bars, responses
+from unweave.plots.sweeps import agreement_map
 
 
 def ladder(n: int) -> np.ndarray:
@@ -32,8 +33,8 @@ def test_cumulative_curves_are_quantiles_largest_mean_first() -> None:
 
 def test_agreement_shows_its_numbers() -> None:
     found = agreement({"a": [1, 2, 3, 4], "b": [4, 3, 2, 1]}, resamples=10)
-    texts = [text.get_text() for text in agreement_matrix(found).axes[0].texts]
-    assert texts == ["1.00", "-1.00", "-1.00", "1.00"]
+    texts = [text.get_text() for text in agreement_map(found.names, found.values).axes[0].texts]
+    assert texts == ["1.00", "−1.00", "−1.00", "1.00"]
 
 
 def test_bars_and_responses_show_their_values() -> None:

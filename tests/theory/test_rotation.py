@@ -9,7 +9,7 @@ from unweave.theory.rotation import informative_vae, objective, preferred_angles
 
 @pytest.fixture(scope="module")
 def turned() -> dict[str, np.ndarray]:
-    return rotations().changes
+    return rotations()
 
 
 def test_the_isotropic_prior_notices_none_of_a_hundred_rotations(turned: dict[str, np.ndarray]) -> None:

@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import click
 
-from unweave.cli import (
+# Every module adds its commands to the group.
+from unweave.cli import (  # noqa: F401
     data,
     demo,
     evaluate,
@@ -25,39 +26,10 @@ from unweave.cli import (
     train,
     tune,
 )
-from unweave.cli.commands import CommandGroup
+from unweave.cli.commands import cli
 from unweave.errors import UnweaveError
 
 __all__ = ["cli", "main"]
-
-
-@click.group(
-    cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
-)
-@click.version_option(package_name="unweave")
-def cli() -> None:
-    """Learn, measure and look at disentangled representations with variational auto-encoders."""
-
-
-for _command in (
-    data.data,
-    demo.demo,
-    evaluate.evaluate,
-    evaluate.list_metrics,
-    options.objectives,
-    options.options,
-    papers.papers,
-    prior.prior,
-    report.report,
-    reproduce.reproduce,
-    runs.runs,
-    score.score,
-    sweep.sweep,
-    theory.theory,
-    train.train,
-    tune.tune,
-):
-    cli.add_command(_command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -8,32 +8,23 @@ from unweave.errors import UnweaveError
 from unweave.papers import footnotes
 
 
-def _write_footnotes(formatter: click.HelpFormatter) -> None:
-    """Append one line for each paper that the help written so far cites."""
-    lines = footnotes(formatter.getvalue())
-    if lines:
-        formatter.write_paragraph()
-        formatter.write("".join(f"{line}\n" for line in lines))
-
-
 class Command(click.Command):
-    """A command whose help names the papers it cites."""
+    """A command whose help ends with the addresses of the papers it cites."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As click does, with the papers at the end."""
+        """As click does, with one line for each paper at the end."""
         super().format_help(ctx, formatter)
-        _write_footnotes(formatter)
+        lines = footnotes(formatter.getvalue())
+        if lines:
+            formatter.write_paragraph()
+            formatter.write("".join(f"{line}\n" for line in lines))
 
 
-class CommandGroup(click.Group):
+class CommandGroup(Command, click.Group):
     """A group of commands that suggests the nearest one for an unknown name."""
 
     command_class = Command
-
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """As click does, with the papers at the end."""
-        super().format_help(ctx, formatter)
-        _write_footnotes(formatter)
+    group_class = type
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -45,3 +36,11 @@ class CommandGroup(click.Group):
             hint = f"did you mean {nearest[0]}?" if nearest else available
             raise UnweaveError(f"unknown command {args[0]!r}: {hint}")
         return super().resolve_command(ctx, args)
+
+
+@click.group(
+    cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
+@click.version_option(package_name="unweave")
+def cli() -> None:
+    """Learn, measure and look at disentangled representations with variational auto-encoders."""

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import click
 
-from unweave.cli.commands import CommandGroup
+from unweave.cli.commands import cli
 from unweave.cli.flags import out_flag, quiet_flag, seed_flag
 from unweave.cli.target import split_target
 from unweave.cli.terminal import print_line, print_table, progress
 from unweave.errors import UnweaveError
 
 
-@click.group(cls=CommandGroup)
+@cli.group()
 def data() -> None:
     """Look at the data sets."""
 

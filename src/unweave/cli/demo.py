@@ -3,9 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from unweave.cli.commands import Command
+from unweave.cli.commands import cli
 from unweave.cli.flags import out_flag, quiet_flag, seed_flag
 from unweave.cli.terminal import prepare_logging, print_line, print_scores
 from unweave.errors import UnweaveError
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
     from unweave.runs.run import Run
 
 
-@click.command(cls=Command)
+@cli.command()
 @out_flag("folder", "Folder of the two runs and the page.", Path("demo"))
 @seed_flag
 @quiet_flag

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from unweave.cli.commands import Command
+from unweave.cli.commands import cli
 from unweave.cli.flags import checked_device, device_flag, metrics_flag, quiet_flag, threads_flag
 from unweave.cli.terminal import prepare_logging, print_line, print_scores, print_table, progress
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from unweave.runs.run import Run
 
 
-@click.command(cls=Command)
+@cli.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @metrics_flag
 @threads_flag
@@ -34,7 +34,7 @@ def evaluate(run: Path, metrics: str | None, threads: int, device: str, quiet: b
     print_line(f"written to {opened.folder / 'scores.json'}", quiet=quiet)
 
 
-@click.command("metrics", cls=Command)
+@cli.command("metrics")
 def list_metrics() -> None:
     """List the metrics, what they need and what they measure."""
     from unweave.metrics import METRICS

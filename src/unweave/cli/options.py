@@ -5,12 +5,12 @@ from pathlib import Path
 
 import click
 
-from unweave.cli.commands import Command
+from unweave.cli.commands import cli
 from unweave.cli.flags import out_flag
 from unweave.cli.terminal import as_typed, print_table
 
 
-@click.command(cls=Command)
+@cli.command()
 def options() -> None:
     """List every key that `train` accepts, with its default."""
     import dataclasses
@@ -40,7 +40,7 @@ def _option_rows(slot: str, name: str, part: type) -> Iterator[list[str]]:
         yield [f"  {slot}.{option}", as_typed(parameter.default), description]
 
 
-@click.command(cls=Command)
+@cli.command()
 @out_flag("path", "Write the table to this file.")
 def objectives(path: Path | None) -> None:
     """Print the table of objectives as Markdown: equation, paper and command of each."""

@@ -1,12 +1,10 @@
 """``unweave papers``."""
 
-import click
-
-from unweave.cli.commands import Command
+from unweave.cli.commands import cli
 from unweave.cli.terminal import print_table
 
 
-@click.command(cls=Command)
+@cli.command()
 def papers() -> None:
     """List the papers whose codes, such as FAC, appear in help, errors and docs, with their addresses."""
     from unweave.papers import table

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from unweave.cli.commands import CommandGroup
+from unweave.cli.commands import cli
 from unweave.cli.flags import out_flag
 from unweave.cli.terminal import first_line, print_table, print_theory
 
 
-@click.group(cls=CommandGroup)
+@cli.group()
 def prior() -> None:
     """Look at the priors."""
 

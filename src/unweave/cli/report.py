@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from unweave.cli.commands import Command
+from unweave.cli.commands import cli
 from unweave.cli.evaluate import score_run
 from unweave.cli.flags import out_flag, quiet_flag
 from unweave.cli.terminal import prepare_logging, print_line
 
 
-@click.command(cls=Command)
+@cli.command()
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @out_flag("path", "File of the page [default: RUN/report.html].")
 @quiet_flag

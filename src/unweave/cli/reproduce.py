@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unweave.cli.commands import Command
+from unweave.cli.commands import Command, cli
 from unweave.cli.execution import Execution, display_and_stop, execution_flags
 from unweave.cli.terminal import prepare_logging, print_table, progress
 from unweave.errors import UnweaveError
@@ -59,7 +59,7 @@ def slot_flags(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-@click.command(cls=ReproduceCommand)
+@cli.command(cls=ReproduceCommand)
 @click.argument("words", nargs=-1, required=True, metavar="ID... [KEY=VALUE]...")
 @click.option(
     "--scale",

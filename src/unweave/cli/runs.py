@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from unweave.cli.commands import CommandGroup
+from unweave.cli.commands import cli
 from unweave.cli.flags import out_flag
 from unweave.cli.terminal import as_typed, prepare_logging, print_line, print_table
 from unweave.errors import UnweaveError
@@ -23,7 +23,7 @@ root_flag = click.option(
 )
 
 
-@click.group(cls=CommandGroup)
+@cli.group()
 def runs() -> None:
     """Find, show, compare, export and remove runs."""
 

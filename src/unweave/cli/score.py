@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from unweave.cli.commands import Command
+from unweave.cli.commands import cli
 from unweave.cli.flags import metrics_flag, out_flag, quiet_flag, seed_flag, threads_flag
 from unweave.cli.terminal import prepare_logging, print_line, print_scores, progress
 
 
-@click.command(cls=Command)
+@cli.command()
 @click.argument("codes", type=click.Path(path_type=Path))
 @metrics_flag
 @seed_flag

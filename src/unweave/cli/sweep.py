@@ -5,13 +5,13 @@ from pathlib import Path
 
 import click
 
-from unweave.cli.commands import Command
+from unweave.cli.commands import cli
 from unweave.cli.execution import Execution, conclude, execute, execution_flags
 from unweave.cli.terminal import prepare_logging, typed_command
 from unweave.errors import UnweaveError
 
 
-@click.command(cls=Command)
+@cli.command()
 @click.argument("study")
 @click.option(
     "--seeds", type=click.IntRange(min=1), help="Number of seeds (0, 1, ...), instead of the study's own."

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from unweave.cli.commands import Command
+from unweave.cli.commands import cli
 from unweave.cli.flags import out_flag, quiet_flag, threads_flag
 from unweave.cli.terminal import first_line, print_table, print_theory, progress
 
 
-@click.command(cls=Command)
+@cli.command()
 @click.argument("name", required=False)
 @out_flag("folder", "Folder of the pictures.", Path("theory"))
 @threads_flag

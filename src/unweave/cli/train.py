@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from unweave.cli.commands import Command
+from unweave.cli.commands import cli
 from unweave.cli.evaluate import score_run
 from unweave.cli.flags import checked_device, device_flag, out_flag, quiet_flag, threads_flag
 from unweave.cli.target import split_target
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from unweave.training.trainer import Outcome
 
 
-@click.command(cls=Command)
+@cli.command()
 @click.argument("target", required=False)
 @click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
 @out_flag("folder", "Folder of the run [default: runs/LABEL].")

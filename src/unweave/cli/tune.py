@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from unweave.cli.commands import Command
+from unweave.cli.commands import cli
 from unweave.cli.execution import Execution, conclude, execute, execution_flags
 from unweave.cli.terminal import prepare_logging, typed_command
 
 
-@click.command(cls=Command)
+@cli.command()
 @click.argument("study")
 @click.option("--target", help="What to optimise: a score, elbo or udr [default: the study's, or elbo].")
 @click.option(

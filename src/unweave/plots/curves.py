@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.plots.style import FAINT, PALETTE, style
+from unweave.plots.style import FAINT, PALETTE, new_figure
 
 _TITLES = {
     "total": "loss",
@@ -62,10 +62,7 @@ def curves(
             panels.append((key, ""))
     columns = min(len(panels), 4 if len(panels) <= 4 else 3) or 1
     rows = -(-len(panels) // columns) or 1
-    with style():
-        figure = Figure(
-            figsize=(max(2.9, 9 / columns if rows > 1 else 0) * columns, 2.35 * rows), layout="constrained"
-        )
+    with new_figure(max(2.9, 9 / columns if rows > 1 else 0) * columns, 2.35 * rows) as figure:
         grid = figure.subplots(rows, columns, squeeze=False).ravel()
         for axes, (key, only) in zip(grid, panels, strict=False):
             chosen = {only: runs[only]} if only or len(runs) == 1 else runs
@@ -96,8 +93,7 @@ def kl_bars(kl: ArrayLike, *, scales: ArrayLike | None = None) -> Figure:
     values = np.asarray(kl, dtype=np.float64)
     order = np.argsort(-values, kind="stable")
     used = np.ones(len(values), bool) if scales is None else np.asarray(scales) < 0.5
-    with style():
-        figure = Figure(figsize=(max(3.2, 0.42 * len(values) + 1.1), 2.35), layout="constrained")
+    with new_figure(max(3.2, 0.42 * len(values) + 1.1), 2.35) as figure:
         axes = figure.subplots()
         bars = axes.bar(
             range(len(values)), values[order], color=[PALETTE[0] if used[j] else "#c3cad1" for j in order]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unweave.errors import UnweaveError
 from unweave.metrics import Distances, Matrices
-from unweave.plots.style import FAINT, INK, PALETTE, bare, style
+from unweave.plots.style import FAINT, INK, PALETTE, bare, new_figure
 
 _TITLES = {
     "factors": "factors",
@@ -45,8 +45,7 @@ def matrices(per_factor: Sequence[Matrices], *, title: str | None = None) -> Fig
     # One or two levels are stacked, as in figure 3; more are side by side, as in figure 4.
     across = len(levels) > 2
     rows, columns = (len(per_factor), len(levels)) if across else (len(levels), len(per_factor))
-    with style():
-        figure = Figure(figsize=(1.1 + 1.75 * columns, 0.6 + 1.9 * rows), layout="constrained")
+    with new_figure(1.1 + 1.75 * columns, 0.6 + 1.9 * rows) as figure:
         panels = figure.subplots(rows, columns, squeeze=False)
         panels = panels if across else panels.T
         for row, one in zip(panels, per_factor, strict=True):
@@ -88,8 +87,7 @@ def cumulative_distances(distances: Distances) -> Figure:
         1
 
     """
-    with style():
-        figure = Figure(figsize=(5.2, 3.4), layout="constrained")
+    with new_figure(5.2, 3.4) as figure:
         axes = figure.subplots()
         share = np.linspace(0, 1, 501)
         ordered = sorted(distances.values.items(), key=lambda item: -float(item[1].mean()))
@@ -115,7 +113,6 @@ def matrix_panels(
     *,
     labels: Sequence[str] | None = None,
     shared: bool = False,
-    title: str | None = None,
 ) -> Figure:
     """Matrices in rows, each under its own caption; rows may differ in length.
 
@@ -123,7 +120,6 @@ def matrix_panels(
         rows: for each row, captions and square matrices.
         labels: one for each row, to its left.
         shared: whether the matrices of a row share one scale; otherwise each has its own. Zero is white.
-        title: of the figure.
 
     References:
         Michlo et al. 2023 (REC), figures 3 and 8.
@@ -136,8 +132,7 @@ def matrix_panels(
     if not rows or not all(rows):
         raise UnweaveError("at least one matrix in each row is needed")
     columns = max(len(row) for row in rows)
-    with style():
-        figure = Figure(figsize=(0.9 + 1.12 * columns, 0.35 + 1.42 * len(rows)), layout="constrained")
+    with new_figure(0.9 + 1.12 * columns, 0.35 + 1.42 * len(rows)) as figure:
         panels = figure.subplots(len(rows), columns, squeeze=False)
         for i, (row, line) in enumerate(zip(panels, rows, strict=True)):
             largest = max(float(matrix.max()) for _, matrix in line)
@@ -148,14 +143,10 @@ def matrix_panels(
                 axes.remove()
             if labels is not None:
                 row[0].set_ylabel(labels[i], fontsize=8)
-        if title:
-            figure.suptitle(title, fontsize=10, fontweight="bold", x=0.02, ha="left")
     return figure
 
 
 def _draw_matrix(axes: Axes, matrix: NDArray[np.float64], darkest: float) -> None:
     """A matrix in shades from 0 (white) to ``darkest``, in a frame."""
     axes.imshow(matrix, cmap="bone_r", vmin=0.0, vmax=max(darkest, 1e-12))
-    bare(axes, frame=True)
-    for spine in axes.spines.values():
-        spine.set_color(FAINT)
+    bare(axes, frame=FAINT)

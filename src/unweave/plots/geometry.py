@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
-from unweave.plots.style import FAINT, INK, plane_colors, style
+from unweave.plots.style import FAINT, INK, new_figure, plane_colors
 
 
 def geometry(
@@ -85,9 +85,8 @@ def comparison(
     hole = np.zeros(len(factors), bool) if held_out is None else np.asarray(held_out, bool).reshape(-1)
     colors = grid_colors(factors, hole)
     edges = grid_edges(factors)
-    with style():
+    with new_figure(2.6 + 3.6 * len(grids), 3.7) as figure:
         # The factor grid is only the key to the colours, so its panel is smaller.
-        figure = Figure(figsize=(2.6 + 3.6 * len(grids), 3.7), layout="constrained")
         panels = figure.subplots(1, 1 + len(grids), width_ratios=[0.7] + [1.0] * len(grids), squeeze=False)[0]
         draw_grid(panels[0], factors, edges, colors, hole, "box")
         panels[0].set(title="factors", xlabel=names[0], ylabel=names[1])

@@ -1,6 +1,6 @@
 """Half violins: for each group, the density of one method on each side of a line."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
-from unweave.plots.style import FAINT, INK, PALETTE, style
+from unweave.plots.style import FAINT, INK, PALETTE, new_figure
 
 _HALF_WIDTH = 0.4
 """Width of the widest density, in units of the distance between groups."""
@@ -38,8 +38,7 @@ def half_violins(
     if not methods or len(methods) > 2:
         raise UnweaveError(f"half violins show one or two methods, got {len(methods)}")
     most_groups = max(len(groups) for groups in panels.values())
-    with style():
-        figure = Figure(figsize=(0.7 + len(panels) * (0.5 + 0.85 * most_groups), 3.0), layout="constrained")
+    with new_figure(0.7 + len(panels) * (0.5 + 0.85 * most_groups), 3.0) as figure:
         for axes, (name, groups) in zip(
             figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
         ):
@@ -100,14 +99,12 @@ def score_lines(
     panels: Mapping[str, Mapping[str, Mapping[float, ArrayLike]]],
     *,
     x: str,
-    order: Sequence[float] | None = None,
 ) -> Figure:
     """Scores against a number: the mean of each method as a line, a band of one standard deviation, dots for runs.
 
     Args:
         panels: name of a score -> method -> number -> values over seeds.
         x: label of the number.
-        order: the numbers from left to right; ascending by default.
 
     References:
         Michlo et al. 2023 (REC), figure 9.
@@ -120,12 +117,11 @@ def score_lines(
     """
     if not panels or not all(panels.values()):
         raise UnweaveError("score lines need at least one score of one method")
-    with style():
-        figure = Figure(figsize=(0.6 + 3.3 * len(panels), 2.9), layout="constrained")
+    with new_figure(0.6 + 3.3 * len(panels), 2.9) as figure:
         for axes, (name, methods) in zip(
             figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
         ):
-            numbers = list(order or sorted({number for found in methods.values() for number in found}))
+            numbers = sorted({number for found in methods.values() for number in found})
             for color, (method, found) in zip(PALETTE, methods.items(), strict=False):
                 places = [i for i, number in enumerate(numbers) if number in found]
                 samples = [np.asarray(found[numbers[i]], np.float64).ravel() for i in places]

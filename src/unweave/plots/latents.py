@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.plots.images import as_rgb
-from unweave.plots.style import FAINT, bare, style
+from unweave.plots.style import FAINT, bare, new_figure
 
 SHAPES = ("#4daf4a", "#e41a1c", "#377eb8")
 """Colours of square, ellipse and heart, as in ISA figures 8 to 16."""
@@ -21,7 +21,6 @@ def latent_rows(
     images: ArrayLike,
     labels: Sequence[str],
     *,
-    plane: tuple[str, str] = ("x", "y"),
     classes: Sequence[str] = (),
     title: str | None = None,
 ) -> Figure:
@@ -33,7 +32,6 @@ def latent_rows(
         curves: name of a factor -> (latents, classes, values) mean value of each latent.
         images: (latents, steps, C, H, W), the traversals.
         labels: one for each row.
-        plane: names of the two factors of the map, across and down.
         classes: names of the classes, one for each colour of the curves.
         title: of the figure.
 
@@ -59,8 +57,7 @@ def latent_rows(
     limit = max(float(np.abs(field).max()), *(float(np.abs(v).max()) for v in lines.values()), 1e-9)
     side, top = 0.72, 0.34 + (0.26 if title else 0.0) + (0.2 if classes else 0.0)
     across = side * (1.25 * (1 + len(lines)) + steps * (width + 2) / height)
-    with style():
-        figure = Figure(figsize=(across + 1.0, rows * side * 1.12 + top + 0.1), layout="constrained")
+    with new_figure(across + 1.0, rows * side * 1.12 + top + 0.1) as figure:
         grid = figure.add_gridspec(
             rows, 2 + len(lines), width_ratios=[1.0, *[1.25] * len(lines), steps * (width + 2) / height]
         )
@@ -70,7 +67,7 @@ def latent_rows(
             bare(axes)
             axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=8)
             if i == 0:
-                axes.set_title(f"{plane[0]}, {plane[1]}", fontsize=8, fontweight="normal", loc="center")
+                axes.set_title("x, y", fontsize=8, fontweight="normal", loc="center")
             for j, (name, values) in enumerate(lines.items()):
                 axes = figure.add_subplot(grid[i, 1 + j])
                 _draw_lines(axes, values[i], limit, classes if i == 0 and j == 0 else ())
@@ -95,6 +92,4 @@ def _draw_lines(axes: Axes, lines: NDArray[np.float64], limit: float, labels: Se
         axes.plot(line, color=SHAPES[k % len(SHAPES)], linewidth=1.0, label=label)
     axes.set_ylim(-1.05 * limit, 1.05 * limit)
     axes.axhline(0, color=FAINT, linewidth=0.4)
-    bare(axes, frame=True)
-    for spine in axes.spines.values():
-        spine.set_color("#d5dbe0")
+    bare(axes, frame="#d5dbe0")

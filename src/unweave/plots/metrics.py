@@ -1,4 +1,4 @@
-"""Pictures about metrics: sensitivity to their parameters, agreement with each other, response to changes of codes."""
+"""Pictures about metrics: sensitivity to their parameters, response to changes of codes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError
-from unweave.metrics import Agreement, Sensitivity
-from unweave.plots.style import FAINT, INK, PALETTE, style
+from unweave.metrics import Sensitivity
+from unweave.plots.style import FAINT, INK, PALETTE, new_figure
 
 
 def sensitivity_curves(sensitivities: Sequence[Sensitivity]) -> Figure:
@@ -28,8 +28,7 @@ def sensitivity_curves(sensitivities: Sequence[Sensitivity]) -> Figure:
     """
     if not sensitivities or any(len(one.grid) not in (1, 2) for one in sensitivities):
         raise UnweaveError("sensitivity curves need metrics with one or two parameters varied")
-    with style():
-        figure = Figure(figsize=(3.9 * len(sensitivities), 3.2), layout="constrained")
+    with new_figure(3.9 * len(sensitivities), 3.2) as figure:
         panels = figure.subplots(1, len(sensitivities), squeeze=False, sharey=True)[0]
         for axes, one in zip(panels, sensitivities, strict=True):
             (first, xs), *rest = one.grid.items()
@@ -45,41 +44,6 @@ def sensitivity_curves(sensitivities: Sequence[Sensitivity]) -> Figure:
             if rest:
                 axes.legend()
         panels[0].set_ylabel(f"mean and standard deviation of {sensitivities[0].seeds} seeds")
-    return figure
-
-
-def agreement_matrix(agreement: Agreement) -> Figure:
-    """Correlations of metrics across models as a coloured table, with the number in each cell.
-
-    Args:
-        agreement: from :func:`unweave.metrics.agreement`.
-
-    References:
-        Locatello et al. 2019, figure 2.
-
-    Example:
-        >>> from unweave.metrics import agreement
-        >>> len(agreement_matrix(agreement({"a": [1, 2, 3], "b": [1, 3, 2]})).axes)
-        1
-
-    """
-    n = len(agreement.names)
-    labels = [name.replace("_", " ") for name in agreement.names]
-    with style():
-        figure = Figure(figsize=(2.0 + 0.52 * n, 1.6 + 0.48 * n), layout="constrained")
-        axes = figure.subplots()
-        axes.imshow(agreement.values, cmap="RdBu_r", vmin=-1.25, vmax=1.25)
-        axes.set_xticks(range(n), labels, rotation=45, ha="right")
-        axes.set_yticks(range(n), labels)
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        for i in range(n):
-            for j in range(n):
-                ink = "white" if abs(agreement.values[i, j]) > 0.7 else INK
-                axes.text(
-                    j, i, f"{agreement.values[i, j]:.2f}", ha="center", va="center", fontsize=7, color=ink
-                )
-        axes.set_title(f"{agreement.kind} correlation over {agreement.models} models")
     return figure
 
 
@@ -101,8 +65,7 @@ def responses(
     """
     names = list(dict.fromkeys(name for _, lines in panels.values() for name in lines))
     colours = {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(names)}
-    with style():
-        figure = Figure(figsize=(3.6 * len(panels) + 1.4, 3.2), layout="constrained")
+    with new_figure(3.6 * len(panels) + 1.4, 3.2) as figure:
         row = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
         for axes, (title, (x, lines)) in zip(row, panels.items(), strict=True):
             for name, values in lines.items():
@@ -136,8 +99,7 @@ def bars(values: Mapping[str, Mapping[str, float]], *, chance: float | None = No
 
     """
     scores = list(dict.fromkeys(name for each in values.values() for name in each))
-    with style():
-        figure = Figure(figsize=(2.0 + 1.1 * len(values), 3.0), layout="constrained")
+    with new_figure(2.0 + 1.1 * len(values), 3.0) as figure:
         axes = figure.subplots()
         width = 0.8 / len(scores)
         for i, name in enumerate(scores):

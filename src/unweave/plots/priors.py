@@ -8,7 +8,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.plots.style import FAINT, INK, PALETTE, bare, style
+from unweave.plots.style import FAINT, INK, PALETTE, bare, new_figure, style
 
 Children = Sequence[Sequence[tuple[str, int]]]
 """For each inner node, beginning with the root, its children: ("leaf", number) or ("node", number)."""
@@ -42,8 +42,7 @@ def densities(
     """
     axis = np.linspace(low, high, n)
     points = np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)
-    with style():
-        figure = Figure(figsize=(2.6 * len(panels) + 0.3, 3.2 if title else 3.1), layout="constrained")
+    with new_figure(2.6 * len(panels) + 0.3, 3.2 if title else 3.1) as figure:
         for k, (name, density) in enumerate(panels.items()):
             axes = figure.add_subplot(1, len(panels), k + 1)
             values = np.asarray(density(points), dtype=np.float64).reshape(n, n)
@@ -82,8 +81,7 @@ def norm_tree(children: Children, exponents: ArrayLike) -> Figure:
     places = _node_places(children)
     height = round(places["node", 0][1])
     leaves = sum(kind == "leaf" for kind, _ in places)
-    with style():
-        figure = Figure(figsize=(max(3.0, 0.5 * leaves + 0.8), 0.95 * height + 0.8), layout="constrained")
+    with new_figure(max(3.0, 0.5 * leaves + 0.8), 0.95 * height + 0.8) as figure:
         axes = figure.add_subplot()
         for node, row in enumerate(children):
             x, y = places["node", node]
@@ -134,13 +132,12 @@ def _node_places(children: Children) -> dict[tuple[str, int], tuple[float, float
 
 
 def iso_surfaces(
-    panels: Sequence[Sequence[tuple[str, Callable[[NDArray[Any]], ArrayLike]]]], *, title: str | None = None
+    panels: Sequence[Sequence[tuple[str, Callable[[NDArray[Any]], ArrayLike]]]],
 ) -> Figure:
     """Surfaces on which a function of three latents is 1, in rows and columns (ISA figure 2).
 
     Args:
         panels: rows of (name, function), the function from points ``(m, 3)`` to norms ``(m,)``.
-        title: of the figure.
 
     Example:
         >>> figure = iso_surfaces([[("sphere", lambda z: np.linalg.norm(z, axis=1))]])
@@ -152,7 +149,7 @@ def iso_surfaces(
     directions = np.stack([np.cos(rise) * np.cos(turn), np.cos(rise) * np.sin(turn), np.sin(rise)], -1)
     rows, columns = len(panels), max(len(row) for row in panels)
     with style():
-        figure = Figure(figsize=(2.1 * columns, 2.3 * rows + (0.35 if title else 0.0)))
+        figure = Figure(figsize=(2.1 * columns, 2.3 * rows))
         for i, row in enumerate(panels):
             for j, (name, function) in enumerate(row):
                 axes = figure.add_subplot(
@@ -161,10 +158,8 @@ def iso_surfaces(
                 norms = np.asarray(function(directions.reshape(-1, 3)), dtype=np.float64).reshape(turn.shape)
                 _draw_surface(axes, directions / norms[..., None])
                 axes.text2D(0.5, 0.03, name, transform=axes.transAxes, ha="center", va="bottom", fontsize=9)
-        top = 1 - (0.42 if title else 0.12) / figure.get_figheight()
+        top = 1 - 0.12 / figure.get_figheight()
         figure.subplots_adjust(left=0, right=1, bottom=0.01, top=top, wspace=0, hspace=0)
-        if title:
-            figure.suptitle(title, x=0.02, y=0.985, ha="left", fontsize=10, fontweight="bold")
     return figure
 
 
@@ -218,8 +213,7 @@ def preferred_orientation(
     side = np.linspace(-np.sqrt(3), np.sqrt(3), 15)
     square = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
     degrees = np.degrees(np.asarray(angles, dtype=np.float64))
-    with style():
-        figure = Figure(figsize=(2.7 * len(panels) + 3.0, 2.9), layout="constrained")
+    with new_figure(2.7 * len(panels) + 3.0, 2.9) as figure:
         widths = [*[1.0] * len(panels), 1.25]
         grid = figure.add_gridspec(1, len(panels) + 1, width_ratios=widths)
         for k, (name, density, best) in enumerate(panels):

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import UnweaveError
 from unweave.plots.geometry import draw_grid, grid_colors, grid_edges
 from unweave.plots.images import as_rgb, contact_sheet
-from unweave.plots.style import FAINT, INK, PALETTE, bare, style
+from unweave.plots.style import FAINT, INK, PALETTE, bare, new_figure
 
 _WORST, _BEST = PALETTE[3], PALETTE[2]
 
@@ -91,8 +91,7 @@ def geometry_sheet(
     factors = np.asarray(grid_factors, dtype=np.float64).reshape(-1, 2)
     hole = np.zeros(len(factors), bool) if held_out is None else np.asarray(held_out, bool).reshape(-1)
     colors, edges = grid_colors(factors, hole), grid_edges(factors)
-    with style():
-        figure = Figure(figsize=(9.2, 3.1 * (1 + len(models))), layout="constrained")
+    with new_figure(9.2, 3.1 * (1 + len(models))) as figure:
         axes = figure.subplots(1 + len(models), 3, squeeze=False)
         seen = np.asarray(drawn, dtype=np.float64)
         axes[0, 0].plot(seen[:, 0], seen[:, 1], ".", markersize=1.6, color=FAINT, rasterized=True)
@@ -187,8 +186,7 @@ def traversal_sheet(
     lines = max((len(name.split()) for name in scores or ()), default=1)
     height = max(len(pixels) / pixels.shape[1] for pixels, _ in sheets) * cells + 0.7 + 0.17 * (lines - 1)
     left = 0.5 + 0.62 * max(2, len(scores)) if scores else 0.0
-    with style():
-        figure = Figure(figsize=(left + panel * len(replicas), height), layout="constrained")
+    with new_figure(left + panel * len(replicas), height) as figure:
         ratios = [left] * bool(scores) + [panel] * len(replicas)
         axes = figure.subplots(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
         if scores:

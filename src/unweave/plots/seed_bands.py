@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from unweave.errors import UnweaveError
 from unweave.metrics.statistics import mean_interval
 from unweave.plots.curves import block_means
-from unweave.plots.style import FAINT, PALETTE, style
+from unweave.plots.style import FAINT, PALETTE, new_figure
 
 Band = tuple[ArrayLike, ArrayLike]
 """Positions (n,) on the horizontal axis, and the values of each seed there (seeds, n)."""
@@ -52,8 +52,7 @@ def banded_curves(
             "panels must have one label for each row and the same number of panels in every row"
         )
     width = columns.pop()
-    with style():
-        figure = Figure(figsize=(3.5 * width + 0.3, 2.2 * len(panels) + 0.3), layout="constrained")
+    with new_figure(3.5 * width + 0.3, 2.2 * len(panels) + 0.3) as figure:
         grid = figure.subplots(
             len(panels), width, squeeze=False, sharex=True, sharey="row" if share else False
         )
@@ -103,8 +102,7 @@ def histograms(
         raise UnweaveError("histograms need one label for each row and each column of samples")
     place = np.linspace(-reach, reach, 101)
     density = np.exp(-0.5 * place**2) / np.sqrt(2 * np.pi)
-    with style():
-        figure = Figure(figsize=(0.92 * len(columns) + 0.7, 0.8 * len(rows) + 0.5), layout="constrained")
+    with new_figure(0.92 * len(columns) + 0.7, 0.8 * len(rows) + 0.5) as figure:
         grid = figure.subplots(len(rows), len(columns), squeeze=False, sharex=True)
         for i, row in enumerate(cells):
             for j, samples in enumerate(row):
@@ -144,8 +142,7 @@ def value_histograms(
     """
     if len(cells) != len(rows) or any(len(row) != len(titles) for row in cells):
         raise UnweaveError("histograms need one label for each row and one title for each column of values")
-    with style():
-        figure = Figure(figsize=(2.5 * len(titles) + 0.4, 1.7 * len(rows) + 0.4), layout="constrained")
+    with new_figure(2.5 * len(titles) + 0.4, 1.7 * len(rows) + 0.4) as figure:
         grid = figure.subplots(len(rows), len(titles), squeeze=False)
         for i, row in enumerate(cells):
             for j, values in enumerate(row):

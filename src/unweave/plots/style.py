@@ -1,11 +1,13 @@
 """One style for all pictures, with colours that people with colour vision deficiency can distinguish."""
 
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 
 import matplotlib as mpl
 import numpy as np
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 INK = "#1f2933"
@@ -60,6 +62,21 @@ def style() -> AbstractContextManager[None]:
     )
 
 
+@contextmanager
+def new_figure(width: float, height: float) -> Iterator[Figure]:
+    """An empty figure of that many inches, to be drawn in this style.
+
+    Example:
+        >>> with new_figure(3, 2) as figure:
+        ...     axes = figure.subplots()
+        >>> figure.get_size_inches().tolist(), axes.spines["top"].get_visible()
+        ([3.0, 2.0], False)
+
+    """
+    with style():
+        yield Figure(figsize=(width, height), layout="constrained")
+
+
 def plane_colors(points: ArrayLike) -> NDArray[np.float64]:
     """A colour for each point of the unit square, (m, 2) -> (m, 3).
 
@@ -78,11 +95,10 @@ def plane_colors(points: ArrayLike) -> NDArray[np.float64]:
     return colors
 
 
-def bare(axes: Axes, *, frame: bool = False) -> None:
-    """Removes the ticks of axes that only show a picture, and the frame unless it is wanted.
+def bare(axes: Axes, *, frame: str | None = None) -> None:
+    """Removes the ticks of axes that only show a picture, and the frame unless it has a colour.
 
     Example:
-        >>> from matplotlib.figure import Figure
         >>> axes = Figure().add_subplot()
         >>> bare(axes)
         >>> len(axes.get_xticks())
@@ -92,4 +108,5 @@ def bare(axes: Axes, *, frame: bool = False) -> None:
     axes.set_xticks([])
     axes.set_yticks([])
     for spine in axes.spines.values():
-        spine.set_visible(frame)
+        spine.set_visible(frame is not None)
+        spine.set_edgecolor(frame or FAINT)

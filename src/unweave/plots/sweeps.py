@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.metrics.statistics import mean_interval
-from unweave.plots.style import FAINT, INK, PALETTE, style
+from unweave.plots.style import FAINT, INK, PALETTE, new_figure
 
 _DIVERGING = ("#b2182b", "#f4a582", "#f7f7f7", "#92c5de", "#2166ac")
 
@@ -62,8 +62,7 @@ def trade_off(
     """
     if not any(series.values()):
         raise UnweaveError("a trade-off needs at least one point")
-    with style():
-        figure = Figure(figsize=(4.4, 3.2), layout="constrained")
+    with new_figure(4.4, 3.2) as figure:
         axes = figure.subplots()
         many = len(series) > len(PALETTE)
         for i, (name, points) in enumerate(series.items()):
@@ -103,8 +102,7 @@ def violins(groups: Mapping[str, ArrayLike], *, y: str, unit_interval: bool = Fa
         raise UnweaveError("violins need at least one group")
     names = list(groups)
     values = [np.asarray(list(np.atleast_1d(np.asarray(groups[name], dtype=np.float64)))) for name in names]
-    with style():
-        figure = Figure(figsize=(4.4, max(1.5, 0.5 + 0.46 * len(names))), layout="constrained")
+    with new_figure(4.4, max(1.5, 0.5 + 0.46 * len(names))) as figure:
         axes = figure.subplots()
         for row, sample in enumerate(values):
             color = PALETTE[row % len(PALETTE)]
@@ -162,8 +160,7 @@ def agreement_map(names: Sequence[str], values: ArrayLike) -> Figure:
     if table.shape != (len(names), len(names)):
         raise UnweaveError(f"agreement of {len(names)} scores needs a square table, got {table.shape}")
     side = 0.56 * len(names)
-    with style():
-        figure = Figure(figsize=(side + 1.6, side + 1.0), layout="constrained")
+    with new_figure(side + 1.6, side + 1.0) as figure:
         axes = figure.subplots()
         shown = np.ma.masked_invalid(table)
         axes.imshow(shown, cmap=LinearSegmentedColormap.from_list("agreement", _DIVERGING), vmin=-1, vmax=1)

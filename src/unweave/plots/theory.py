@@ -10,7 +10,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.plots.priors import INKS
-from unweave.plots.style import FAINT, INK, PALETTE, bare, style
+from unweave.plots.style import FAINT, INK, PALETTE, bare, new_figure, style
 
 Array = NDArray[Any]
 
@@ -36,8 +36,7 @@ def factor_analysis(
         3
 
     """
-    with style():
-        figure = Figure(figsize=(2.05 * 2 * len(cases) + 3.4, 2.7), layout="constrained")
+    with new_figure(2.05 * 2 * len(cases) + 3.4, 2.7) as figure:
         grid = figure.add_gridspec(1, 2 * len(cases) + 1, width_ratios=[*[1.0] * (2 * len(cases)), 1.6])
         reach = 1.25 * max(float(np.abs(np.asarray(case[1])).max()) for case in cases)
         width = 3.3 * max(float(np.sqrt(np.asarray(case[2]).max())) for case in cases)
@@ -85,8 +84,7 @@ def lines(
         'nats'
 
     """
-    with style():
-        figure = Figure(figsize=(4.4, 2.8), layout="constrained")
+    with new_figure(4.4, 2.8) as figure:
         axes = figure.add_subplot()
         if level is not None:
             axes.plot(np.asarray(x), np.asarray(level[1]), color=INK, linestyle=(0, (4, 2)), label=level[0])
@@ -116,8 +114,7 @@ def components(
     """
     points, blue = np.asarray(data, dtype=np.float64), np.asarray(true, dtype=np.float64)
     reach = 1.6 * scale
-    with style():
-        figure = Figure(figsize=(2.75 * len(panels), 3.1), layout="constrained")
+    with new_figure(2.75 * len(panels), 3.1) as figure:
         for k, (name, found) in enumerate(panels.items()):
             axes = figure.add_subplot(1, len(panels), k + 1)
             axes.scatter(
@@ -127,9 +124,7 @@ def components(
             if found is not None:
                 _arrows(axes, scale * np.asarray(found), [PALETTE[1]] * blue.shape[1], width=2.0)
             axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", title=name)
-            bare(axes, frame=True)
-            for spine in axes.spines.values():
-                spine.set_color("#d5dbe0")
+            bare(axes, frame="#d5dbe0")
     return figure
 
 
@@ -145,8 +140,7 @@ def entropy_bias(
 
     """
     sizes = np.asarray(batch_sizes, dtype=np.float64)
-    with style():
-        figure = Figure(figsize=(4.8, 3.0), layout="constrained")
+    with new_figure(4.8, 3.0) as figure:
         axes = figure.add_subplot()
         axes.axhline(no_overlap, color=FAINT, linestyle=(0, (4, 2)), linewidth=1)
         axes.axhline(exact, color=INK, linestyle=(0, (4, 2)), linewidth=1)
@@ -183,8 +177,7 @@ def rotations(changes: Mapping[str, ArrayLike]) -> Figure:
     floor = 1e-16
     names = list(changes)[::-1]
     rng = np.random.default_rng(0)
-    with style():
-        figure = Figure(figsize=(5.6, 0.36 * len(names) + 1.0), layout="constrained")
+    with new_figure(5.6, 0.36 * len(names) + 1.0) as figure:
         axes = figure.add_subplot()
         for k, name in enumerate(names):
             values = np.maximum(np.abs(np.asarray(changes[name], dtype=np.float64)).ravel(), floor)
@@ -250,9 +243,7 @@ def alpha_beta(
                 axes.imshow(
                     shade, extent=(low, high, low, high), origin="lower", cmap=INKS, interpolation="bilinear"
                 )
-                bare(axes, frame=True)
-                for spine in axes.spines.values():
-                    spine.set_color("#d5dbe0")
+                bare(axes, frame="#d5dbe0")
                 if i == 0:
                     axes.set_title(f"β = {betas[j]:g}", loc="center", fontsize=9)
                 if j == 0:

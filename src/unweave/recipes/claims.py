@@ -148,9 +148,7 @@ def higher(
     return Finding(what, found.mean, published, within, found.low, found.high, found.p, "Welch's t")
 
 
-def paired(
-    what: str, a: ArrayLike, b: ArrayLike, *, published: float | None = None, within: float | None = None
-) -> Finding:
+def paired(what: str, a: ArrayLike, b: ArrayLike, *, published: float | None = None) -> Finding:
     """Claim: ``a > b`` in the mean, pair by pair (same seed, same item). Student's t-test on the differences.
 
     Example:
@@ -158,20 +156,12 @@ def paired(
         >>> found.value, found.verdict
         (0.5, 'same direction')
     """
-    one, two = _values(what, a), _values(what, b)
-    if len(one) != len(two):
-        raise UnweaveError(f"{what}: pairs are needed, got {len(one)} and {len(two)} values")
-    return exceeds(what, one - two, 0.0, published=published, within=within)
+    one, two = _pairs(what, a, b)
+    return exceeds(what, one - two, 0.0, published=published)
 
 
 def exceeds(
-    what: str,
-    values: ArrayLike,
-    threshold: float,
-    *,
-    published: float | None = None,
-    within: float | None = None,
-    sign: int = 1,
+    what: str, values: ArrayLike, threshold: float, *, published: float | None = None, sign: int = 1
 ) -> Finding:
     """Claim: the mean of ``values`` lies above ``threshold`` (below it with ``sign=-1``). Student's t-test, two-sided.
 
@@ -190,19 +180,11 @@ def exceeds(
     else:
         p = 0.0 if shift else 1.0
     return Finding(
-        what, found.mean, published, within, found.low, found.high, p, "Student's t", sign, threshold
+        what, found.mean, published, None, found.low, found.high, p, "Student's t", sign, threshold
     )
 
 
-def correlated(
-    what: str,
-    x: ArrayLike,
-    y: ArrayLike,
-    *,
-    sign: int = 1,
-    published: float | None = None,
-    within: float | None = None,
-) -> Finding:
+def correlated(what: str, x: ArrayLike, y: ArrayLike, *, sign: int = 1) -> Finding:
     """Claim: ``y`` rises with ``x`` (falls with ``sign=-1``). Spearman's rank correlation, permutation test, two-sided.
 
     p is the share of 20,000 seeded permutations of ``y`` whose correlation is at least as far from zero; the observed
@@ -213,26 +195,16 @@ def correlated(
         >>> round(found.value, 3), found.verdict
         (0.943, 'same direction')
     """
-    one, two = _values(what, x), _values(what, y)
-    if len(one) != len(two):
-        raise UnweaveError(f"{what}: pairs are needed, got {len(one)} and {len(two)} values")
-    a, b = standard_ranks(one), standard_ranks(two)
+    a, b = map(standard_ranks, _pairs(what, x, y))
     value = float(a @ b)
     rng = np.random.default_rng(0)
     shuffled = rng.permuted(np.tile(b, (_PERMUTATIONS, 1)), axis=1) @ a
     p = (1 + int(np.sum(np.abs(shuffled) >= abs(value) - 1e-12))) / (1 + _PERMUTATIONS)
-    return Finding(what, value, published, within, None, None, p, "permutation of ranks", sign)
+    return Finding(what, value, p=p, test="permutation of ranks", sign=sign)
 
 
 def proportion(
-    what: str,
-    hits: int,
-    total: int,
-    chance: float,
-    *,
-    published: float | None = None,
-    within: float | None = None,
-    sign: int = 1,
+    what: str, hits: int, total: int, chance: float, *, published: float | None = None, sign: int = 1
 ) -> Finding:
     """Claim: more hits (fewer with ``sign=-1``) than expected by chance. Exact binomial test, two-sided.
 
@@ -245,7 +217,7 @@ def proportion(
 
     p = float(binomtest(hits, total, chance).pvalue)
     low, high = wilson(hits, total)
-    return Finding(what, hits / total, published, within, low, high, p, "binomial", sign, chance)
+    return Finding(what, hits / total, published, None, low, high, p, "binomial", sign, chance)
 
 
 def equal(what: str, value: float, published: float, *, within: float = 0.0, null: float = 0.0) -> Finding:
@@ -262,6 +234,13 @@ def equal(what: str, value: float, published: float, *, within: float = 0.0, nul
 
 def _finite(value: float | None) -> float | None:
     return float(value) if value is not None and math.isfinite(value) else None
+
+
+def _pairs(what: str, a: ArrayLike, b: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    one, two = _values(what, a), _values(what, b)
+    if len(one) != len(two):
+        raise UnweaveError(f"{what}: pairs are needed, got {len(one)} and {len(two)} values")
+    return one, two
 
 
 def _values(what: str, values: ArrayLike) -> NDArray[np.float64]:

@@ -1,5 +1,6 @@
 """The demonstration: the effect of a decoder's architecture on the latent space, in a few minutes on two cores."""
 
+from unweave.recipes.sbd.models import broadcast, deconv, vae
 from unweave.runs.config import Config
 
 TITLE = "Same data, same loss, another decoder"
@@ -24,21 +25,10 @@ def demo_configs(seed: int = 0) -> dict[str, Config]:
         >>> [config.decoder.name for config in demo_configs().values()]
         ['Deconv', 'SpatialBroadcast']
     """
-    shared = {
-        "data": {"name": "Circles", "variant": "xy"},
-        "encoder": {"name": "Conv", "channels": [64, 64, 64, 64], "initialisation": "truncated_normal"},
-        "batch_size": 16,
-        "learning_rate": 3e-4,
-        "latents": 10,
-        "seed": seed,
-    }
-    deconv = {
-        "name": "Deconv",
-        "channels": [64, 64, 64, 64, 64],
-        "hidden": [],
-        "initialisation": "truncated_normal",
-    }
+    circles = {"name": "Circles", "variant": "xy"}
     return {
-        "DeConv VAE": Config.of({**shared, "decoder": deconv, "steps": 2000}),
-        "Spatial Broadcast VAE": Config.of({**shared, "decoder": "SpatialBroadcast", "steps": 600}),
+        "DeConv VAE": Config.of({**vae("paper", circles, 2000), "decoder": deconv("paper"), "seed": seed}),
+        "Spatial Broadcast VAE": Config.of(
+            {**vae("paper", circles, 600), "decoder": broadcast("paper"), "seed": seed}
+        ),
     }

@@ -79,10 +79,12 @@ def rotation_study(tell: Tell = lambda _: None) -> TableAndPictures:
         True
     """
     tell("100 rotations under 8 priors")
-    found = rotations()
+    changes = rotations()
     rows = [["prior", "largest change (nats)", "mean |change|", "least largest change of a rotation"]]
-    rows += [[name, largest, mean, least] for name, mean, largest, least in theorem_2.change_table(found)[1:]]
-    return TableAndPictures(rows, {"theorem-2": theory_plots.rotations(found.changes)})
+    rows += [
+        [name, largest, mean, least] for name, mean, largest, least in theorem_2.change_table(changes)[1:]
+    ]
+    return TableAndPictures(rows, {"theorem-2": theory_plots.rotations(changes)})
 
 
 def entropy_study(tell: Tell = lambda _: None) -> TableAndPictures:

@@ -12,17 +12,11 @@ from unweave.data import Dataset
 from unweave.errors import UnweaveError
 from unweave.reports.narrative import ComparedRun, findings, headline, score_rows
 from unweave.reports.rendering import Picture, image, png, render, writer
-from unweave.reports.run_summary import (
-    RunLike,
-    RunSummary,
-    mig_after_rotation,
-    run_labels,
-    settings,
-    summarise,
-)
+from unweave.reports.run_summary import RunSummary, mig_after_rotation, run_labels, settings, summarise
+from unweave.runs.run import Run
 
 
-def write_run_report(run: RunLike, path: str | Path | None = None) -> Path:
+def write_run_report(run: Run, path: str | Path | None = None) -> Path:
     """Writes one page about a run and returns its path (default ``report.html`` in the run's folder).
 
     It contains a headline, the scores with intervals, reconstructions, traversals (still and animated), the latent
@@ -66,7 +60,7 @@ def write_run_report(run: RunLike, path: str | Path | None = None) -> Path:
 
 
 def write_comparison_report(
-    runs: Sequence[RunLike] | Mapping[str, RunLike],
+    runs: Sequence[Run] | Mapping[str, Run],
     path: str | Path,
     title: str | None = None,
     intro: str | None = None,
@@ -206,7 +200,7 @@ def _geometries(summaries: Sequence[RunSummary]) -> list[tuple[Figure, str]]:
     return [(figure, "the factor grid and its image in latent space")]
 
 
-def _banner(run: RunLike, steps: int, label: str = "") -> str:
+def _banner(run: Run, steps: int, label: str = "") -> str:
     """A warning for a run that is not finished; empty for a finished run."""
     if run.status == "finished":
         return ""
@@ -223,7 +217,7 @@ def _banner(run: RunLike, steps: int, label: str = "") -> str:
     )
 
 
-def _seconds(run: RunLike) -> str:
+def _seconds(run: Run) -> str:
     seconds = getattr(run, "seconds", None) or (run.history[-1].get("seconds") if run.history else None)
     if not seconds or not math.isfinite(seconds):
         return ""

@@ -1,62 +1,22 @@
 """What a page shows of a run, computed from its model, its data set and its scores, without training."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unweave.data import Dataset
-from unweave.gan import GAN
 from unweave.metrics import GridEmbedding, Score, embed_grid, mig
 from unweave.plots import traversal_codes
 from unweave.runs.config import Config
+from unweave.runs.evaluation import codes_of
 from unweave.runs.flat import flatten, part_mapping
-from unweave.vae import VAE
+from unweave.runs.run import Run
 
 SHOWN_IMAGES = 8
 SHOWN_LATENTS = 10
 _SAMPLED = 256
-
-
-class RunLike(Protocol):
-    """What a report reads of a run (:class:`unweave.runs.Run`)."""
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the run."""
-
-    @property
-    def config(self) -> Config:
-        """The config of the run."""
-
-    @property
-    def command(self) -> str:
-        """The command that repeats the run."""
-
-    @property
-    def status(self) -> str:
-        """finished, running, interrupted, diverged or new."""
-
-    @property
-    def reason(self) -> str | None:
-        """Why the run ended early; None if it did not."""
-
-    @property
-    def history(self) -> Sequence[Mapping[str, Any]]:
-        """One record per logged step."""
-
-    @property
-    def scores(self) -> Mapping[str, Any]:
-        """Stored scores by name."""
-
-    def dataset(self) -> Dataset:
-        """The data set."""
-
-    def model(self) -> VAE | GAN:
-        """The trained model."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +32,7 @@ class RunSummary:
         ['originals', 'order']
     """
 
-    run: RunLike
+    run: Run
     label: str
     originals: NDArray[Any]
     reconstructed: NDArray[Any]
@@ -90,11 +50,12 @@ class RunSummary:
         return int(self.run.history[-1]["step"]) if self.run.history else 0
 
 
-def summarise(run: RunLike, label: str = "") -> RunSummary:
+def summarise(run: Run, label: str = "") -> RunSummary:
     """Reads the run; its model reconstructs images, traverses its latents and embeds the factor grid.
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> from unweave.runs import Config, Run
         >>> config = Config.read(words=["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"])
         >>> run = Run.create(config, Path(tempfile.mkdtemp()) / "run")
@@ -163,10 +124,11 @@ def mig_after_rotation(summary: RunSummary) -> float | None:
     return mig(rotated, codes.factors[:, varying], intervals=0).value
 
 
-def run_labels(runs: Sequence[RunLike]) -> list[str]:
+def run_labels(runs: Sequence[Run]) -> list[str]:
     """A short name for each run: the settings in which it differs from the others, else its folder.
 
     Example:
+        >>> from pathlib import Path
         >>> from types import SimpleNamespace as N
         >>> def run(decoder, seed):
         ...     part = N(name=decoder, options={})
@@ -208,7 +170,7 @@ def _short(key: str, value: Any, parts: Collection[str]) -> str:
     return str(value) if key in parts else f"{key}={value}"
 
 
-def _kl(run: RunLike, means: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:
+def _kl(run: Run, means: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:
     """Mean KL of each latent: from the scores, else from the saved codes, else as last logged, else to N(0, 1)."""
     score = dict(run.scores.get("kl", {}))
     scored = dict(score.get("constants", score)).get("per_latent")
@@ -222,10 +184,6 @@ def _kl(run: RunLike, means: NDArray[np.float64], scales: NDArray[np.float64]) -
     return normal
 
 
-def _codes(run: RunLike) -> Any:
+def _codes(run: Run) -> Any:
     own = getattr(run, "codes", None)
-    if own is not None:
-        return own()
-    from unweave.runs.evaluation import codes_of
-
-    return codes_of(run)  # type: ignore[arg-type]
+    return codes_of(run) if own is None else own()

@@ -1,8 +1,9 @@
 """One self-contained HTML page about all runs of a sweep."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from markupsafe import Markup
 from matplotlib.figure import Figure
@@ -15,7 +16,14 @@ from unweave.reports.rendering import image, png, render, writer
 from unweave.reports.run_summary import settings, summarise
 from unweave.reports.sweep_figures import sweep_figures
 from unweave.reports.sweep_findings import LEVEL, pairwise_tests, sweep_findings
-from unweave.reports.variants import Variant, page_order, score_text, variant_scores, variants_of
+from unweave.reports.variants import (
+    Variant,
+    finished_values,
+    page_order,
+    score_text,
+    variant_scores,
+    variants_of,
+)
 from unweave.runs.sweep import Member, Sweep, duration
 
 _DEFAULT_SCORES = ("mig", "geometry", "factor_vae_score", "elbo")
@@ -71,8 +79,8 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None) -> Path:
         shapes=[name for name in figures if name.startswith("violins-")],
         tests=tests,
         level=LEVEL,
-        ranked=_ranked_traversals(variants, main) if main else [],
-        unfinished=[_unfinished(member) for member in sweep.members if member.run.status != "finished"],
+        ranked=_ranked_traversals(variants, main) if main else {},
+        unfinished=[member for member in sweep.members if member.run.status != "finished"],
         duration=duration(sum(member.run.seconds for member in sweep.members)),
         shared=_shared_settings(sweep.members),
         runs=[_run_row(member, page_order(scored)) for member in sweep.members],
@@ -94,16 +102,12 @@ def _main_score(target: str, scored: Mapping[str, Score]) -> str | None:
     return next((name for name in (target, *_DEFAULT_SCORES, *scored) if name in scored), None)
 
 
-@dataclass(frozen=True)
-class _MeanRow:
+class _MeanRow(NamedTuple):
     """A variant in the table of means: a cell for each score and the number of runs by status."""
 
     name: str
     cells: list[tuple[str, str, bool]]
-    finished: int
-    diverged: int
-    failed: int
-    unfinished: int
+    runs: Counter[str]
 
 
 def _mean_rows(variants: Sequence[Variant], scored: Mapping[str, Score]) -> list[_MeanRow]:
@@ -111,17 +115,10 @@ def _mean_rows(variants: Sequence[Variant], scored: Mapping[str, Score]) -> list
     best = {name: _best_variant(variants, scored[name]) for name in names}
     table = []
     for variant in variants:
-        statuses = [member.run.status for member in variant.members]
-        table.append(
-            _MeanRow(
-                name=variant.name,
-                cells=[_mean_cell(variant, scored[name], best[name]) for name in names],
-                finished=statuses.count("finished"),
-                diverged=statuses.count("diverged"),
-                failed=statuses.count("failed"),
-                unfinished=sum(status not in _ENDED for status in statuses),
-            )
-        )
+        statuses = (member.run.status for member in variant.members)
+        counts = Counter(status if status in _ENDED else "unfinished" for status in statuses)
+        cells = [_mean_cell(variant, scored[name], best[name]) for name in names]
+        table.append(_MeanRow(variant.name, cells, counts))
     return table
 
 
@@ -150,35 +147,24 @@ def _mean_cell(variant: Variant, score: Score, best: str | None) -> tuple[str, s
     return score_text(score.name, found.mean), interval, best == variant.name
 
 
-@dataclass(frozen=True)
-class _RankedRun:
-    """The best, median or worst run of a group, with its traversals."""
+class _RankedRun(NamedTuple):
+    """The best, median or worst run of a group: rank, score, run, and a picture of its traversals."""
 
     rank: str
     value: str
-    variant: str
-    seed: int
+    member: Member
     picture: Markup
 
 
-@dataclass(frozen=True)
-class _RankedGroup:
-    """The ranked runs of one variant, or of the whole sweep if the name is empty."""
+def _ranked_traversals(variants: Sequence[Variant], main: str) -> dict[str, list[_RankedRun]]:
+    """Best, median and worst run by the main score: of the sweep and, if the variants are few, of each variant.
 
-    name: str
-    runs: list[_RankedRun]
-
-
-def _ranked_traversals(variants: Sequence[Variant], main: str) -> list[_RankedGroup]:
-    """Best, median and worst run by the main score: of the sweep and, if the variants are few, of each variant."""
-    everything = [
-        (float(m.run.scores[main]["value"]), m)
-        for v in variants
-        for m in v.members
-        if m.run.status == "finished" and m.run.scores.get(main, {}).get("value") is not None
-    ]
+    The group of the whole sweep has an empty name.
+    """
+    members = [member for variant in variants for member in variant.members]
+    everything = [(values[main], m) for m in members if main in (values := finished_values(m))]
     if not everything:
-        return []
+        return {}
     higher = bool(everything[0][1].run.scores[main].get("higher_is_better", True))
     shown: dict[Path, Markup] = {}
 
@@ -188,23 +174,17 @@ def _ranked_traversals(variants: Sequence[Variant], main: str) -> list[_RankedGr
         chosen: dict[int, str] = {}
         for rank, place in places.items():
             chosen.setdefault(place, rank)
+        ranked = [(rank, *pairs[place]) for place, rank in chosen.items()]
         return [
-            _RankedRun(
-                rank=rank,
-                value=score_text(main, pairs[place][0]),
-                variant=pairs[place][1].variant,
-                seed=pairs[place][1].run.config.seed,
-                picture=_traversal(pairs[place][1], shown),
-            )
-            for place, rank in chosen.items()
+            _RankedRun(rank, score_text(main, value), m, _traversal(m, shown)) for rank, value, m in ranked
         ]
 
-    groups = [_RankedGroup("", three(everything))]
+    groups = {"": three(everything)}
     if 1 < len(variants) <= _MOST_TRAVERSED_VARIANTS:
         for variant in variants:
             own = [(value, m) for value, m in everything if m.variant == variant.name]
             if own:
-                groups.append(_RankedGroup(variant.name, three(own)))
+                groups[variant.name] = three(own)
     return groups
 
 
@@ -236,30 +216,6 @@ def _banners(sweep: Sweep) -> list[str]:
             f"{statuses['diverged']} of {len(sweep.members)} runs diverged; the steps are below."
         )
     return sentences
-
-
-@dataclass(frozen=True)
-class _UnfinishedRun:
-    """A row of the table of runs that did not finish."""
-
-    variant: str
-    seed: int
-    status: str
-    step: int
-    reason: str
-    command: str
-
-
-def _unfinished(member: Member) -> _UnfinishedRun:
-    history = member.run.history
-    return _UnfinishedRun(
-        variant=member.variant,
-        seed=member.run.config.seed,
-        status=member.run.status,
-        step=history[-1]["step"] if history else 0,
-        reason=member.run.reason or "",
-        command=f"unweave runs log {member.run.folder}",
-    )
 
 
 def _variants_and_seeds(variants: Sequence[Variant]) -> str:

@@ -8,7 +8,7 @@ from unweave.metrics import Score
 from unweave.metrics.agreement import agreement
 from unweave.plots.sweeps import Point, agreement_map, trade_off, violins
 from unweave.reports.narrative import explanation_of
-from unweave.reports.variants import Variant, page_order
+from unweave.reports.variants import Variant, finished_values, page_order
 
 
 def sweep_figures(
@@ -95,12 +95,8 @@ def _points(series: Mapping[str, Sequence[tuple[str, Variant]]], x: str, y: str)
     for name, members in series.items():
         points = []
         for label, variant in members:
-            pairs = [
-                (scores[x]["value"], scores[y]["value"])
-                for member in variant.members
-                if member.run.status == "finished" and {x, y} <= set(scores := member.run.scores)
-            ]
-            pairs = [pair for pair in pairs if None not in pair]
+            found = map(finished_values, variant.members)
+            pairs = [(values[x], values[y]) for values in found if {x, y} <= set(values)]
             if pairs:
                 points.append(Point(label, [a for a, _ in pairs], [b for _, b in pairs]))
         if points:
@@ -110,14 +106,9 @@ def _points(series: Mapping[str, Sequence[tuple[str, Variant]]], x: str, y: str)
 
 def _complete_scores(variants: Sequence[Variant], names: Sequence[str]) -> dict[str, list[float]]:
     """By score, the values of all runs that have every score; scores that never vary are omitted."""
-    rows = []
-    for variant in variants:
-        for member in variant.members:
-            scores = member.run.scores if member.run.status == "finished" else {}
-            row = [scores.get(name, {}).get("value") for name in names]
-            if all(value is not None for value in row):
-                rows.append(row)
-    columns = {name: [float(row[i]) for row in rows] for i, name in enumerate(names)}
+    found = [finished_values(member) for variant in variants for member in variant.members]
+    complete = [values for values in found if set(names) <= set(values)]
+    columns = {name: [values[name] for values in complete] for name in names}
     return {name: column for name, column in columns.items() if len(set(column)) > 1}
 
 

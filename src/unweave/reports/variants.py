@@ -46,12 +46,21 @@ def variants_of(sweep: Sweep) -> list[Variant]:
 def _variant(name: str, members: Sequence[Member]) -> Variant:
     values: dict[str, list[float]] = {}
     for member in members:
-        if member.run.status != "finished":
-            continue
-        for score, entry in member.run.scores.items():
-            if entry.get("value") is not None:
-                values.setdefault(score, []).append(float(entry["value"]))
+        for score, value in finished_values(member).items():
+            values.setdefault(score, []).append(value)
     return Variant(name, tuple(members), values, members[0].settings)
+
+
+def finished_values(member: Member) -> dict[str, float]:
+    """The scores of a finished run that have a value; of another run, none.
+
+    Example:
+        >>> from types import SimpleNamespace as N
+        >>> finished_values(N(run=N(status="finished", scores={"mig": {"value": 0.3}, "dci": {"value": None}})))
+        {'mig': 0.3}
+    """
+    scores = member.run.scores if member.run.status == "finished" else {}
+    return {name: float(entry["value"]) for name, entry in scores.items() if entry.get("value") is not None}
 
 
 def variant_scores(variants: Sequence[Variant]) -> dict[str, Score]:

@@ -30,8 +30,7 @@ class Ablation:
 
     Arrays over models have shape ``(alphas, betas, seeds)``: ``overlap``, the number of data points that a code may
     come from (``n exp(-I(x; z))``, from 1, a lookup table, to ``n``, no information); ``mismatch``,
-    ``KL(p(z) || q(z))`` in nats; ``reconstruction``, ``E[-log p(x|z)]`` in nats. ``means`` and ``scales`` of the
-    encodings have two more axes, ``(..., n, 2)``.
+    ``KL(p(z) || q(z))`` in nats. ``means`` and ``scales`` of the encodings have two more axes, ``(..., n, 2)``.
 
     Example:
         >>> done = ablation(alphas=(0.0, 5.0), betas=(0.1,), seeds=1, steps=3)
@@ -41,13 +40,10 @@ class Ablation:
 
     alphas: tuple[float, ...]
     betas: tuple[float, ...]
-    points: NDArray[Any]
-    arms: NDArray[Any]
     means: NDArray[Any]
     scales: NDArray[Any]
     overlap: NDArray[Any]
     mismatch: NDArray[Any]
-    reconstruction: NDArray[Any]
 
     def density(self, alpha: int, beta: int, seed: int, points: NDArray[Any]) -> NDArray[Any]:
         """The aggregate posterior ``q(z) = 1/n sum_i q(z|x_i)`` of one model of the grid, at points ``(m, 2)``."""
@@ -80,8 +76,7 @@ def ablation(
         >>> bool((ablation(alphas=(0.0,), betas=(0.1, 1.0), seeds=1, steps=2).overlap >= 1).all())
         True
     """
-    wheel = Pinwheel()
-    models = _Models(torch.from_numpy(wheel.points), alphas, betas, seeds)
+    models = _Models(torch.from_numpy(Pinwheel().points), alphas, betas, seeds)
     optimizer = torch.optim.Adam(models.weights, lr=learning_rate)
     for step in range(steps):
         loss = models.loss()
@@ -95,13 +90,8 @@ def ablation(
     def array(values: Tensor) -> NDArray[Any]:
         return values.reshape(len(alphas), len(betas), seeds, *values.shape[1:]).double().numpy()
 
-    return Ablation(
-        alphas=tuple(alphas),
-        betas=tuple(betas),
-        points=wheel.points,
-        arms=wheel.arms,
-        **{name: array(values) for name, values in measured.items()},
-    )
+    arrays = {name: array(values) for name, values in measured.items()}
+    return Ablation(tuple(alphas), tuple(betas), **arrays)
 
 
 class _Models:
@@ -161,7 +151,6 @@ class _Models:
             "scales": scale,
             "overlap": len(self.x) * torch.exp(-information),
             "mismatch": self.prior.log_prob(wanted).mean() - fit,
-            "reconstruction": self.reconstruction(z),
         }
 
 

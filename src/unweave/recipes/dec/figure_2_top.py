@@ -1,38 +1,22 @@
 """DEC figure 2 top: anisotropic Gaussian priors on 2D Shapes."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from unweave.plots.sweeps import Point, trade_off
+from unweave.recipes.beta_grid import Model, grid, variants
 from unweave.recipes.claims import paired
 from unweave.recipes.dec.models import note_protocol_of_shapes, shapes
 from unweave.recipes.dec.scores import disentanglement, score_table
 from unweave.recipes.recipe import Conclusion, Job, Scale, recipe
 
 GAUSSIANS: dict[str, dict[str, Any]] = {
-    "isotropic": {"prior": "StandardNormal"},
-    "anisotropic, PCA": {"prior": {"name": "AnisotropicNormal"}},
-    "anisotropic, learned": {"prior": {"name": "AnisotropicNormal", "learned": True}},
+    "isotropic": {"objective": "BetaVAE", "prior": "StandardNormal"},
+    "anisotropic, PCA": {"objective": "BetaVAE", "prior": {"name": "AnisotropicNormal"}},
+    "anisotropic, learned": {"objective": "BetaVAE", "prior": {"name": "AnisotropicNormal", "learned": True}},
 }
 """The three priors of the figure."""
-
-
-class Model(NamedTuple):
-    """A prior and a weight of the KL.
-
-    Example:
-        >>> Model("isotropic", 4.0).label
-        'isotropic, β = 4'
-    """
-
-    prior: str
-    beta: float
-
-    @property
-    def label(self) -> str:
-        """The name of the variant."""
-        return f"{self.prior}, β = {self.beta:g}"
 
 
 def models(scale: Scale) -> list[Model]:
@@ -43,7 +27,7 @@ def models(scale: Scale) -> list[Model]:
         15
     """
     betas = {"smoke": [1.0], "small": [1.0], "paper": [1.0, 2.0, 4.0, 6.0, 8.0]}[scale]
-    return [Model(prior, beta) for prior in GAUSSIANS for beta in betas]
+    return grid(list(GAUSSIANS), betas)
 
 
 def plan(scale: Scale) -> dict[str, Any]:
@@ -56,10 +40,7 @@ def plan(scale: Scale) -> dict[str, Any]:
     """
     return {
         "base": shapes(scale),
-        "variants": {
-            model.label: {**GAUSSIANS[model.prior], "objective": {"name": "BetaVAE", "beta": model.beta}}
-            for model in models(scale)
-        },
+        "variants": variants(models(scale), GAUSSIANS),
         "seeds": {"smoke": 2, "small": 4, "paper": 100}[scale],
     }
 
@@ -79,7 +60,7 @@ def figure_2_top(job: Job) -> Conclusion:
     series: dict[str, list[Point]] = {prior: [] for prior in GAUSSIANS}
     for model in models(job.scale):
         x, y = losses[model.label], scores[model.label]
-        series[model.prior].append(Point(f"{model.beta:g}", list(x), list(y)))
+        series[model.method].append(Point(f"{model.beta:g}", list(x), list(y)))
     isotropic, of_components, learned = (
         np.concatenate([np.asarray(point.y) for point in points]) for points in series.values()
     )

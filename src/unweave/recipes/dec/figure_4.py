@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from unweave.metrics import hoyer
 from unweave.metrics.statistics import mean_interval
-from unweave.plots.style import PALETTE, style
+from unweave.plots.style import PALETTE, new_figure
 from unweave.recipes.claims import higher
 from unweave.recipes.dec.scores import divergence
 from unweave.recipes.recipe import Conclusion, Job, Scale, data_or_stand_in, recipe
@@ -178,8 +178,7 @@ def _over_alpha(scores: Mapping[Model, Mapping[str, Array]]) -> Figure:
     for model in scores:
         lines.setdefault(model.line, []).append(model)
     panels: Sequence[str] = list(next(iter(scores.values())))
-    with style():
-        figure = Figure(figsize=(3.1 * len(panels), 2.9), layout="constrained")
+    with new_figure(3.1 * len(panels), 2.9) as figure:
         for k, panel in enumerate(panels):
             axes = figure.add_subplot(1, len(panels), k + 1)
             for i, (label, models) in enumerate(lines.items()):

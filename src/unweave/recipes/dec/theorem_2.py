@@ -1,23 +1,27 @@
 """DEC theorem 2: rotations of the code under eight priors."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from unweave.plots import theory as theory_plots
 from unweave.recipes.claims import equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
-from unweave.theory.rotation import PRIORS, Rotations, rotations
+from unweave.theory.rotation import PRIORS, rotations
 
 
-def change_table(found: Rotations) -> list[list[str]]:
+def change_table(changes: Mapping[str, NDArray[Any]]) -> list[list[str]]:
     """Size of the change of the objective under each prior.
 
     Example:
-        >>> found = rotations({"StandardNormal": {}}, latents=4, count=2, samples=8, images=3)
-        >>> change_table(found)[1][0]
+        >>> changes = rotations({"StandardNormal": {}}, latents=4, count=2, samples=8, images=3)
+        >>> change_table(changes)[1][0]
         'StandardNormal'
     """
     rows = [["prior", "mean |change| (nats)", "largest change", "least largest change of a rotation"]]
-    for name, change in found.changes.items():
+    for name, change in changes.items():
         size = np.abs(change)
         rows.append([name, f"{size.mean():.2g}", f"{size.max():.2g}", f"{size.max(1).min():.2g}"])
     return rows
@@ -37,12 +41,12 @@ def theorem_2(job: Job) -> Conclusion:
     )
     names = job.pick(smoke=["StandardNormal", "ISA"], small=list(PRIORS), paper=list(PRIORS))
     priors = {name: PRIORS[name] for name in names}
-    found = rotations(priors, latents=latents, count=count, images=images, samples=samples)
-    isotropic = float(np.abs(found.changes["StandardNormal"]).max())
-    others = [np.abs(change).max(1) for name, change in found.changes.items() if name != "StandardNormal"]
+    changes = rotations(priors, latents=latents, count=count, images=images, samples=samples)
+    isotropic = float(np.abs(changes["StandardNormal"]).max())
+    others = [np.abs(change).max(1) for name, change in changes.items() if name != "StandardNormal"]
     return Conclusion(
-        rows=change_table(found),
-        pictures={"rotations": theory_plots.rotations(found.changes)},
+        rows=change_table(changes),
+        pictures={"rotations": theory_plots.rotations(changes)},
         findings=[
             equal("largest change under N(0, I) (nats)", isotropic, 0.0, within=1e-9),
             equal(

@@ -36,23 +36,28 @@ def class_information(run: Run) -> tuple[float, float]:
     return held, by_chance
 
 
-def class_in_codes(job: Job, claim: Callable[[Job, ByVariant, ByVariant], Finding]) -> Conclusion:
+def class_in_codes(claim: Callable[[Job, ByVariant, ByVariant], Finding]) -> Callable[[Job], Conclusion]:
     """Traversals of codes, and how much of the class the continuous codes hold.
 
     Args:
-        job: with the runs.
         claim: the finding from the shares of the class that codes hold, and those of shuffled classes.
     """
-    note_letters(job)
-    job.note(shortfall(job))
-    found = {v: np.array([class_information(run) for run in job.runs(v)]).T for v in job.variants}
-    rows = [["runs", "share of the class in the continuous codes", "shuffled"]]
-    rows += [[v, mean_and_deviation(held), f"{chance.mean():.3f}"] for v, (held, chance) in found.items()]
-    shown = job.variants[-1]
-    several = len(job.variants) == 1
-    finding = claim(job, {v: held for v, (held, _) in found.items()}, {v: c for v, (_, c) in found.items()})
-    figure = code_sheet(job.runs(shown)[: 5 if several else 1], title=shown)
-    return Conclusion(rows, [finding], {"traversals": figure})
+
+    def conclude(job: Job) -> Conclusion:
+        note_letters(job)
+        job.note(shortfall(job))
+        found = {v: np.array([class_information(run) for run in job.runs(v)]).T for v in job.variants}
+        rows = [["runs", "share of the class in the continuous codes", "shuffled"]]
+        rows += [[v, mean_and_deviation(held), f"{chance.mean():.3f}"] for v, (held, chance) in found.items()]
+        shown = job.variants[-1]
+        several = len(job.variants) == 1
+        finding = claim(
+            job, {v: held for v, (held, _) in found.items()}, {v: c for v, (_, c) in found.items()}
+        )
+        figure = code_sheet(job.runs(shown)[: 5 if several else 1], title=shown)
+        return Conclusion(rows, [finding], {"traversals": figure})
+
+    return conclude
 
 
 def beyond_chance(job: Job, held: ByVariant, shuffled: ByVariant) -> Finding:

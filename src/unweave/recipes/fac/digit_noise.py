@@ -76,24 +76,27 @@ def noise_changes(run: Run, images: int, noises: int = 8) -> NoiseChanges:
     )
 
 
-def class_by_noise(job: Job, claim: Callable[[Job, ByVariant, ByVariant], Finding]) -> Conclusion:
+def class_by_noise(claim: Callable[[Job, ByVariant, ByVariant], Finding]) -> Callable[[Job], Conclusion]:
     """Reconstructions with different noise, and how often it changes their class.
 
     Args:
-        job: with the runs.
         claim: the finding from how often the class changes, and how often real images are misread.
     """
-    note_letters(job)
-    job.note(shortfall(job))
-    images = job.pick(smoke=20, small=200, paper=1000)
-    found = {v: [noise_changes(run, images) for run in job.runs(v)] for v in job.variants}
-    changed = {v: np.array([each.changed for each in several]) for v, several in found.items()}
-    misread = {v: np.array([each.misread for each in several]) for v, several in found.items()}
-    rows = [["runs", "class changes with the noise", "real images misread"]]
-    rows += [[v, f"{changed[v].mean():.3f}", f"{misread[v].mean():.3f}"] for v in found]
-    last = job.variants[-1]
-    figure = image_grid(found[last][0].images[:8], title=f"{last}: original, then other noise")
-    return Conclusion(rows, [claim(job, changed, misread)], {"reconstructions": figure})
+
+    def conclude(job: Job) -> Conclusion:
+        note_letters(job)
+        job.note(shortfall(job))
+        images = job.pick(smoke=20, small=200, paper=1000)
+        found = {v: [noise_changes(run, images) for run in job.runs(v)] for v in job.variants}
+        changed = {v: np.array([each.changed for each in several]) for v, several in found.items()}
+        misread = {v: np.array([each.misread for each in several]) for v, several in found.items()}
+        rows = [["runs", "class changes with the noise", "real images misread"]]
+        rows += [[v, f"{changed[v].mean():.3f}", f"{misread[v].mean():.3f}"] for v in found]
+        last = job.variants[-1]
+        figure = image_grid(found[last][0].images[:8], title=f"{last}: original, then other noise")
+        return Conclusion(rows, [claim(job, changed, misread)], {"reconstructions": figure})
+
+    return conclude
 
 
 def oftener_than_misread(job: Job, changed: ByVariant, misread: ByVariant) -> Finding:

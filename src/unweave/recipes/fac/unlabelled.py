@@ -3,6 +3,7 @@
 The paper's text names no beta and gamma for them: they are those of its figure 40.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -48,35 +49,40 @@ def vaes_on(name: str, rate: float, **stand_in: Any) -> Plan:
     return plan
 
 
-def errors_and_traversals(job: Job, name: str, first: str) -> Conclusion:
+def errors_and_traversals(name: str, errors: str) -> Callable[[Job], Conclusion]:
     """Reconstruction errors over training, and traversals of a model of each kind.
 
     Args:
-        job: with the runs.
         name: of the data set of the paper.
-        first: which picture comes first, "errors" or "traversals".
+        errors: id of the recipe of the errors, whose first picture they are; of others, traversals are.
     """
-    job.note(shortfall(job))
-    job.note(data_or_stand_in(name, "Objects3D")[1])
-    ours = variants_of(job, FACTOR_VAE)
-    theirs = [variant for variant in variants_of(job, BETA_VAE) if variant.weight > 1]
-    panels = [(method.name, histories(job, method, "reconstruction")) for method in (BETA_VAE, FACTOR_VAE)]
-    shown = [
-        (f"{variant.method.name}, {variant.label}", job.runs(variant.name)[0])
-        for variant in (theirs[0], ours[0])
-    ]
-    pictures: dict[str, Figure] = {
-        "errors": banded_curves([panels], rows=["reconstruction error"]),
-        "traversals": model_sheet(shown),
-    }
-    return Conclusion(
-        score_table(job, ERROR),
-        [
-            higher(
-                "reconstruction error, beta-VAE (beta > 1) minus FactorVAE",
-                np.concatenate([job.scores(variant.name, ERROR) for variant in theirs]),
-                np.concatenate([job.scores(variant.name, ERROR) for variant in ours]),
-            )
-        ],
-        {first: pictures.pop(first), **pictures},
-    )
+
+    def conclude(job: Job) -> Conclusion:
+        job.note(shortfall(job))
+        job.note(data_or_stand_in(name, "Objects3D")[1])
+        ours = variants_of(job, FACTOR_VAE)
+        theirs = [variant for variant in variants_of(job, BETA_VAE) if variant.weight > 1]
+        panels = [
+            (method.name, histories(job, method, "reconstruction")) for method in (BETA_VAE, FACTOR_VAE)
+        ]
+        shown = [
+            (f"{variant.method.name}, {variant.label}", job.runs(variant.name)[0])
+            for variant in (theirs[0], ours[0])
+        ]
+        pictures: dict[str, Figure] = {
+            "errors": banded_curves([panels], rows=["reconstruction error"]),
+            "traversals": model_sheet(shown),
+        }
+        return Conclusion(
+            score_table(job, ERROR),
+            [
+                higher(
+                    "reconstruction error, beta-VAE (beta > 1) minus FactorVAE",
+                    np.concatenate([job.scores(variant.name, ERROR) for variant in theirs]),
+                    np.concatenate([job.scores(variant.name, ERROR) for variant in ours]),
+                )
+            ],
+            pictures if job.recipe.id == errors else dict(reversed(pictures.items())),
+        )
+
+    return conclude

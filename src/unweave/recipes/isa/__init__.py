@@ -3,8 +3,7 @@ disentangled representations (ISA).
 """
 
 # Recipes are listed in the order of these imports.
-# isort: off
-from unweave.recipes.isa import (
+from unweave.recipes.isa import (  # noqa: F401, I001
     figure_1,
     figure_2,
     figure_3,
@@ -18,18 +17,3 @@ from unweave.recipes.isa import (
     appendix_b4,
     appendix_b5,
 )
-
-__all__ = [
-    "appendix_b3",
-    "appendix_b4",
-    "appendix_b5",
-    "figure_1",
-    "figure_2",
-    "figure_3",
-    "figure_5a",
-    "figure_5b",
-    "figure_5c",
-    "figure_6",
-    "figure_7",
-    "figures_8_to_16",
-]

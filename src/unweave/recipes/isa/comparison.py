@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 
 from unweave.metrics.statistics import mean_interval
 from unweave.plots.sweeps import Point, trade_off
+from unweave.recipes.beta_grid import Model
 from unweave.recipes.claims import paired
-from unweave.recipes.isa.models import SCORE, Model
+from unweave.recipes.isa.models import SCORE
 from unweave.recipes.recipe import Conclusion, Job
 
 Array = NDArray[np.float64]

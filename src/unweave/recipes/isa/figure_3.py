@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 from numpy.typing import NDArray
 
-from unweave.plots.style import FAINT, PALETTE, bare, style
+from unweave.plots.style import FAINT, PALETTE, bare, new_figure
 from unweave.priors import GeneralizedNormal
 from unweave.recipes.claims import equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
@@ -51,8 +51,7 @@ def figure_3(job: Job) -> Conclusion:
 
 def _orientation(best: Mapping[float, float]) -> Figure:
     """For each exponent the contours with the square in its best position, and both latents as maps over (x, y)."""
-    with style():
-        figure = Figure(figsize=(3.0 * len(best), 3.9), layout="constrained")
+    with new_figure(3.0 * len(best), 3.9) as figure:
         parts: Sequence[SubFigure] = figure.subfigures(1, len(best), squeeze=False)[0]
         for part, (p, degrees) in zip(parts, best.items(), strict=True):
             _draw_exponent(part, p, math.radians(degrees))

@@ -3,9 +3,10 @@
 from typing import Any
 
 from unweave.plots.sweeps import violins
+from unweave.recipes.beta_grid import Model
 from unweave.recipes.claims import higher
 from unweave.recipes.isa.comparison import score_table
-from unweave.recipes.isa.models import SCORE, Model, note_protocol_of_sprites, sprites, variants
+from unweave.recipes.isa.models import SCORE, note_protocol_of_sprites, sprites, study
 from unweave.recipes.recipe import Conclusion, Job, Scale, recipe
 
 NORMAL, ISA = Model("β-VAE", 1.0), Model("ISA-VAE", 1.0)
@@ -18,12 +19,7 @@ def plan(scale: Scale) -> dict[str, Any]:
         >>> plan("paper")["seeds"], list(plan("paper")["variants"])
         (50, ['β-VAE, β = 1', 'ISA-VAE, β = 1'])
     """
-    return {
-        "base": sprites(scale),
-        "variants": variants([NORMAL, ISA]),
-        "seeds": {"smoke": 2, "small": 6, "paper": 50}[scale],
-        "metrics": [SCORE],
-    }
+    return study(scale, sprites(scale), [NORMAL, ISA], small=6, paper=50)
 
 
 @recipe(

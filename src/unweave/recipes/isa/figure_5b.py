@@ -2,16 +2,9 @@
 
 from typing import Any
 
+from unweave.recipes.beta_grid import Model, grid
 from unweave.recipes.isa.comparison import compare
-from unweave.recipes.isa.models import (
-    METHODS,
-    SCORE,
-    Model,
-    grid,
-    note_protocol_of_sprites,
-    sprites,
-    variants,
-)
+from unweave.recipes.isa.models import METHODS, note_protocol_of_sprites, sprites, study
 from unweave.recipes.recipe import Conclusion, Job, Scale, recipe
 
 
@@ -39,12 +32,7 @@ def plan(scale: Scale) -> dict[str, Any]:
         >>> len(study["variants"]), study["seeds"]
         (34, 50)
     """
-    return {
-        "base": sprites(scale),
-        "variants": variants(models(scale)),
-        "seeds": {"smoke": 2, "small": 4, "paper": 50}[scale],
-        "metrics": [SCORE],
-    }
+    return study(scale, sprites(scale), models(scale), paper=50)
 
 
 @recipe(

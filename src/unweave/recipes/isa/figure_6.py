@@ -2,18 +2,9 @@
 
 from typing import Any
 
+from unweave.recipes.beta_grid import Model, grid
 from unweave.recipes.isa.comparison import compare
-from unweave.recipes.isa.models import (
-    LEARNED,
-    METHODS_ON_FACES,
-    MLPS,
-    SCORE,
-    Model,
-    grid,
-    note_protocol,
-    small_images,
-    variants,
-)
+from unweave.recipes.isa.models import LEARNED, METHODS_ON_FACES, MLPS, note_protocol, small_images, study
 from unweave.recipes.recipe import Conclusion, Job, Scale, data_or_stand_in, recipe
 
 
@@ -35,12 +26,8 @@ def plan(scale: Scale) -> dict[str, Any]:
         >>> plan("paper")["seeds"]
         35
     """
-    return {
-        "base": small_images(scale, data_or_stand_in("Cars3D", "Objects3D")[0], 17_568),
-        "variants": variants(models(scale), METHODS_ON_FACES),
-        "seeds": {"smoke": 2, "small": 4, "paper": 35}[scale],
-        "metrics": [SCORE],
-    }
+    base = small_images(scale, data_or_stand_in("Cars3D", "Objects3D")[0], 17_568)
+    return study(scale, base, models(scale), METHODS_ON_FACES, paper=35)
 
 
 @recipe(

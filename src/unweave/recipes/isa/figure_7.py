@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.metrics.statistics import mean_interval
-from unweave.plots.style import FAINT, PALETTE, style
+from unweave.plots.style import FAINT, PALETTE, new_figure
 from unweave.priors import ISA
 from unweave.recipes.claims import exceeds
 from unweave.recipes.isa.models import LEARNED, MLPS, face_models, faces, note_protocol
@@ -69,8 +69,7 @@ def exponents_of(run: Run) -> Array:
 def _histograms(found: Array) -> Figure:
     """One histogram for each exponent, all on one axis."""
     low, high = min(1.8, found.min()), max(2.4, found.max())
-    with style():
-        figure = Figure(figsize=(2.5 * found.shape[1], 2.3), layout="constrained")
+    with new_figure(2.5 * found.shape[1], 2.3) as figure:
         for k in range(found.shape[1]):
             axes = figure.add_subplot(1, found.shape[1], k + 1)
             axes.hist(found[:, k], bins=np.linspace(low, high, 31).tolist(), color=PALETTE[k % len(PALETTE)])

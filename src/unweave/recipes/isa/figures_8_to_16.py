@@ -8,8 +8,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.metrics.statistics import mean_interval
+from unweave.recipes.beta_grid import Model
 from unweave.recipes.claims import higher
-from unweave.recipes.isa.models import SCORE, Model, note_protocol_of_sprites, sprites, variants
+from unweave.recipes.isa.models import SCORE, note_protocol_of_sprites, sprites, study
 from unweave.recipes.isa.portraits import portrait
 from unweave.recipes.recipe import Conclusion, Job, Plan, Scale, recipe
 
@@ -47,12 +48,7 @@ def plan_of(beta: float) -> Plan:
     """
 
     def plan(scale: Scale) -> dict[str, Any]:
-        return {
-            "base": sprites(scale),
-            "variants": variants(models(beta)),
-            "seeds": {"smoke": 2, "small": 6 if beta == 1 else 4, "paper": 50}[scale],
-            "metrics": [SCORE],
-        }
+        return study(scale, sprites(scale), models(beta), small=6 if beta == 1 else 4, paper=50)
 
     return plan
 

@@ -1,10 +1,11 @@
 """The models of the ISA figures: methods, networks, and the runs on dSprites, 3D faces and cars."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from unweave.recipes.beta_grid import Model, grid, variants
 from unweave.recipes.dec.models import shapes
-from unweave.recipes.recipe import Job, Scale, data_or_stand_in
+from unweave.recipes.recipe import Job, Scale, at, data_or_stand_in
 
 SCORE = "sampled_mig"
 """MIG as its authors compute it, from samples of q(z): what this paper reports."""
@@ -30,48 +31,27 @@ MLPS = "networks of width 256, 2,000 steps of 64 images"
 """The small scale on 3D faces and cars."""
 
 
-class Model(NamedTuple):
-    """A method at a weight of the KL.
+def study(
+    scale: Scale,
+    base: Mapping[str, Any],
+    models: Sequence[Model],
+    methods: Mapping[str, Mapping[str, Any]] = METHODS,
+    *,
+    small: int = 4,
+    paper: int,
+) -> dict[str, Any]:
+    """A study of models, scored by MIG; ``small`` and ``paper`` are the seeds of these scales.
 
     Example:
-        >>> Model("ISA-VAE", 2.0).label
-        'ISA-VAE, β = 2'
+        >>> study("paper", {}, [Model("β-VAE", 2.0)], paper=50)["seeds"]
+        50
     """
-
-    method: str
-    beta: float
-
-    @property
-    def label(self) -> str:
-        """The name of the variant."""
-        return f"{self.method}, β = {self.beta:g}"
-
-    def settings(self, methods: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """What the variant sets."""
-        own = methods[self.method]
-        return {**own, "objective": {"name": own["objective"], "beta": self.beta}}
-
-
-def grid(methods: Sequence[str], betas: Sequence[float]) -> list[Model]:
-    """Every method at every beta; at beta 1 the TC-VAEs are the VAEs, and are omitted.
-
-    Example:
-        >>> [model.label for model in grid(["β-VAE", "β-TCVAE"], [1.0, 2.0])]
-        ['β-VAE, β = 1', 'β-VAE, β = 2', 'β-TCVAE, β = 2']
-    """
-    return [Model(name, beta) for name in methods for beta in betas if beta != 1 or "TC" not in name]
-
-
-def variants(
-    models: Sequence[Model], methods: Mapping[str, Mapping[str, Any]] = METHODS
-) -> dict[str, dict[str, Any]]:
-    """The variants of a study of models.
-
-    Example:
-        >>> variants([Model("β-VAE", 2.0)])
-        {'β-VAE, β = 2': {'objective': {'name': 'BetaVAE', 'beta': 2.0}, 'prior': 'StandardNormal'}}
-    """
-    return {model.label: model.settings(methods) for model in models}
+    return {
+        "base": dict(base),
+        "variants": variants(models, methods),
+        "seeds": at(scale, smoke=2, small=small, paper=paper),
+        "metrics": [SCORE],
+    }
 
 
 def sprites(scale: Scale) -> dict[str, Any]:
@@ -135,12 +115,8 @@ def faces(scale: Scale) -> dict[str, Any]:
         >>> faces("paper")["base"]["steps"], faces("paper")["base"]["latents"]
         (93000, 10)
     """
-    return {
-        "base": small_images(scale, data_or_stand_in("Faces3D", "Objects3D", channels=1)[0], 127_050),
-        "variants": variants(face_models(scale), METHODS_ON_FACES),
-        "seeds": {"smoke": 2, "small": 4, "paper": 15}[scale],
-        "metrics": [SCORE],
-    }
+    base = small_images(scale, data_or_stand_in("Faces3D", "Objects3D", channels=1)[0], 127_050)
+    return study(scale, base, face_models(scale), METHODS_ON_FACES, paper=15)
 
 
 def note_protocol_of_sprites(job: Job) -> None:

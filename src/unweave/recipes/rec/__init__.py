@@ -3,8 +3,7 @@ disentanglement (REC).
 """
 
 # Recipes are listed in the order of these imports.
-# isort: off
-from unweave.recipes.rec import (
+from unweave.recipes.rec import (  # noqa: F401, I001
     figure_2,
     figure_3,
     figure_8,
@@ -18,18 +17,3 @@ from unweave.recipes.rec import (
     figure_7,
     figure_6,
 )
-
-__all__ = [
-    "figure_2",
-    "figure_3",
-    "figure_4",
-    "figure_6",
-    "figure_7",
-    "figure_8",
-    "figure_9",
-    "figure_10",
-    "figure_11",
-    "figure_a1",
-    "table_a1",
-    "table_a2",
-]

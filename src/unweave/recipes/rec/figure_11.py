@@ -6,13 +6,12 @@ from unweave.recipes.rec.losses import LOSSES, SEEDS, STEPS, loss_cells, loss_pl
 from unweave.recipes.rec.models import (
     FRAMEWORKS,
     SCORES,
-    Floats,
-    mean_and_deviation,
     note_protocol,
-    of_group,
+    score_panels,
     scores_of_best_beta,
 )
 from unweave.recipes.recipe import Conclusion, Job, recipe
+from unweave.recipes.table_cells import mean_and_deviation
 
 
 @recipe(
@@ -26,12 +25,7 @@ def figure_11(job: Job) -> Conclusion:
     """Densities of MIG and DCI over runs, Ada-GVAE to the left and beta-VAE to the right of each loss."""
     grid = loss_cells(job.scale)
     note_protocol(job, job.runs(grid[0].label), STEPS, SEEDS)
-    panels: dict[str, dict[str, dict[str, Floats]]] = {title: {} for title in SCORES}
-    for title, score in SCORES.items():
-        for loss in LOSSES:
-            panels[title][loss] = {
-                f: scores_of_best_beta(job, of_group(grid, f, loss), score) for f in FRAMEWORKS
-            }
+    panels = score_panels(grid, lambda cells, score: scores_of_best_beta(job, cells, score))
     rows = [["framework", "loss", *SCORES]]
     for f in FRAMEWORKS:
         rows += [

@@ -11,7 +11,7 @@ from unweave.data import Dataset
 from unweave.metrics.distances import mse
 from unweave.metrics.statistics import rank_correlation
 from unweave.plots.images import contact_sheet
-from unweave.plots.style import bare, style
+from unweave.plots.style import bare, new_figure
 from unweave.recipes.claims import exceeds
 from unweave.recipes.rec.datasets import EXISTING, data_sets, varying_factors
 from unweave.recipes.recipe import Conclusion, Job, recipe
@@ -56,8 +56,7 @@ def _sheets(found: Mapping[str, Dataset]) -> Figure:
     sheets = {name: _columns(dataset) for name, dataset in found.items()}
     counts = [images.shape[1] for images in sheets.values()]
     rows = max(images.shape[0] for images in sheets.values())
-    with style():
-        figure = Figure(figsize=(0.72 * sum(counts) + 0.4, 0.68 * rows + 0.85), layout="constrained")
+    with new_figure(0.72 * sum(counts) + 0.4, 0.68 * rows + 0.85) as figure:
         panels = figure.subplots(1, len(sheets), squeeze=False, width_ratios=counts)[0]
         for axes, (name, images) in zip(panels, sheets.items(), strict=True):
             sheet = contact_sheet(images)

@@ -8,15 +8,13 @@ from unweave.plots.half_violins import half_violins
 from unweave.recipes.claims import higher
 from unweave.recipes.rec.models import (
     FRAMEWORKS,
-    SCORES,
     SMOKE,
     SQUARES,
     Cell,
-    Floats,
     networks,
     note_protocol,
-    of_group,
     protocol,
+    score_panels,
     variants,
 )
 from unweave.recipes.recipe import Conclusion, Job, Scale, data_or_stand_in, recipe
@@ -92,14 +90,10 @@ def figure_6(job: Job) -> Conclusion:
         job.note(
             job.pick(smoke="XYSquares in the place of Cars3D.", small="Two of the five data sets.", paper="")
         )
-    names = list(dict.fromkeys(cell.group for cell in grid))
-    panels: dict[str, dict[str, dict[str, Floats]]] = {title: {} for title in SCORES}
-    for title, score in SCORES.items():
-        for name in names:
-            panels[title][name] = {
-                f: np.concatenate([job.scores(c.label, score) for c in of_group(grid, f, name)])
-                for f in FRAMEWORKS
-            }
+    panels = score_panels(
+        grid, lambda cells, score: np.concatenate([job.scores(cell.label, score) for cell in cells])
+    )
+    names = list(panels["MIG"])
     rows = [["data set", "framework", "MIG: mean", "highest", "DCI: mean", "highest"]]
     for name in names:
         for f in FRAMEWORKS:

@@ -11,8 +11,10 @@ from unweave.data import Dataset
 from unweave.plots.traversals import traversal_codes, traversal_labels, traversals
 from unweave.recipes.claims import higher
 from unweave.recipes.rec.losses import LOSSES, SEEDS, STEPS, beta_vae_plan, tuned_beta_vae
-from unweave.recipes.rec.models import mean_and_deviation, note_protocol
+from unweave.recipes.rec.models import note_protocol
 from unweave.recipes.recipe import Conclusion, Job, recipe
+from unweave.recipes.table_cells import mean_and_deviation
+from unweave.recipes.traversal_pictures import decoded_traversals
 from unweave.runs.evaluation import codes_of
 from unweave.runs.run import Run
 from unweave.vae import Model
@@ -78,7 +80,5 @@ def _traversals(run: Run, model: Model, dataset: Dataset, loss: str) -> Figure:
     nats = codes_of(run).kl.mean(axis=0)
     order = [int(j) for j in np.argsort(-nats, kind="stable")[:6]]
     mean = model.codes(dataset.sample(1, np.random.default_rng(0)).images)[0][0]
-    codes = traversal_codes(mean, order)
-    shown = np.asarray(model.decode_mean(codes.reshape(-1, codes.shape[2])))
-    images = shown.reshape(*codes.shape[:2], *shown.shape[1:])
+    images = decoded_traversals(model, mean, order, columns=9)
     return traversals(images, traversal_labels(order, nats), title=f"XYSquares, {loss}")

@@ -11,7 +11,6 @@ from unweave.recipes.rec.models import (
     SCORES,
     Cell,
     Floats,
-    mean_and_deviation,
     networks,
     note_protocol,
     of_group,
@@ -20,6 +19,7 @@ from unweave.recipes.rec.models import (
     variants,
 )
 from unweave.recipes.recipe import Conclusion, Job, Scale, recipe
+from unweave.recipes.table_cells import mean_and_deviation
 
 SIZES: dict[Scale, int] = {"smoke": 16, "small": 32, "paper": 64}
 """Image size: at 32 x 32 four of the eight spacings are whole pixels."""

@@ -1,6 +1,6 @@
 """The models of the REC figures: frameworks, networks, losses, and grids of them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -189,15 +189,21 @@ def scores_of_best_beta(job: Job, cells: Sequence[Cell], score: str) -> Floats:
     return max((job.scores(cell.label, score) for cell in cells), key=lambda values: float(np.mean(values)))
 
 
-def mean_and_deviation(values: Floats) -> str:
-    """Mean and standard deviation over seeds as text.
+def score_panels(
+    cells: Sequence[Cell], values: Callable[[Sequence[Cell], str], Floats]
+) -> dict[str, dict[str, dict[str, Floats]]]:
+    """Title of a score -> group -> framework -> values, which ``values`` gives for their models and the score.
 
     Example:
-        >>> mean_and_deviation(np.array([0.1, 0.2]))
-        '0.150 ± 0.071'
+        >>> score_panels([Cell("β-VAE", "MSE", 0.1, {})], lambda cells, score: np.zeros(1))["MIG"]["MSE"]["β-VAE"]
+        array([0.])
     """
-    mean = f"{np.mean(values):.3f}"
-    return f"{mean} ± {np.std(values, ddof=1):.3f}" if len(values) > 1 else mean
+    groups = dict.fromkeys(cell.group for cell in cells)
+    frameworks = [name for name in FRAMEWORKS if any(cell.framework == name for cell in cells)]
+    return {
+        title: {group: {f: values(of_group(cells, f, group), score) for f in frameworks} for group in groups}
+        for title, score in SCORES.items()
+    }
 
 
 def note_protocol(job: Job, runs: Sequence[Run], steps: int, seeds: int | None = None) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from unweave.plots.style import FAINT, PALETTE, style
+from unweave.plots.style import FAINT, PALETTE, new_figure
 from unweave.recipes.claims import Finding, equal
 from unweave.recipes.rec.datasets import distances_of_table_a1
 from unweave.recipes.rec.published_tables import TABLE_A1
@@ -65,8 +65,7 @@ def table_a1(job: Job) -> Conclusion:
 
 
 def _against_published(points: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
-    with style():
-        figure = Figure(figsize=(3.8, 3.5), layout="constrained")
+    with new_figure(3.8, 3.5) as figure:
         axes = figure.subplots()
         ends = [0.008, 0.35]
         axes.plot(ends, ends, color=FAINT, linewidth=0.8, zorder=0)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from unweave.plots.style import FAINT, PALETTE, style
+from unweave.plots.style import FAINT, PALETTE, new_figure
 from unweave.recipes.claims import Finding, equal
 from unweave.recipes.rec.datasets import data_sets
 from unweave.recipes.rec.published_tables import TABLE_A2
@@ -46,8 +46,7 @@ def table_a2(job: Job) -> Conclusion:
 
 
 def _differences(gaps: Mapping[str, Sequence[float]]) -> Figure:
-    with style():
-        figure = Figure(figsize=(4.6, 0.8 + 0.5 * len(gaps)), layout="constrained")
+    with new_figure(4.6, 0.8 + 0.5 * len(gaps)) as figure:
         axes = figure.subplots()
         for row, (values, color) in enumerate(zip(gaps.values(), PALETTE, strict=False)):
             axes.plot(values, np.full(len(values), row), "o", color=color, markersize=5, alpha=0.7)

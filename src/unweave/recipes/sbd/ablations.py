@@ -1,6 +1,6 @@
 """Tables 5 to 10 of SBD: one number of the decoder is varied."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from unweave.plots.style import FAINT, PALETTE, style
+from unweave.plots.style import FAINT, PALETTE, new_figure
 from unweave.recipes.claims import Finding, correlated
 from unweave.recipes.recipe import Conclusion, Job, Scale
 from unweave.recipes.sbd.models import broadcast
@@ -32,6 +32,7 @@ class Ablation:
         decoder: the decoder with such a number, at a scale.
         number: reads it from the config of a run.
         smoke: two of the numbers; one of them that of figure 2, whose runs it shares.
+        trends: scores that rise with the number, +1, or fall, -1, as the paper claims.
     """
 
     published: Mapping[int, Row]
@@ -41,6 +42,7 @@ class Ablation:
     decoder: Callable[[Scale, int], dict[str, Any]]
     number: Callable[[Config], int]
     smoke: tuple[int, int]
+    trends: Mapping[str, int]
 
     def label(self, number: int) -> str:
         """The name of a row."""
@@ -66,16 +68,16 @@ class Ablation:
             sign=sign,
         )
 
-    def conclude(self, job: Job, findings: Sequence[Finding]) -> Conclusion:
-        """Rows and picture of the table."""
+    def conclude(self, job: Job) -> Conclusion:
+        """Rows and picture of the table, and the trends that the paper claims."""
         job.note(shortfall(job))
+        findings = [self.trend(job, score, sign) for score, sign in self.trends.items()]
         published = {self.label(number): row for number, row in self.published.items()}
         return Conclusion(score_rows(job, published), findings, {"table": self.picture(job)})
 
     def picture(self, job: Job) -> Figure:
         """Columns of the table against the number: every replica, the means, and the published means."""
-        with style():
-            figure = Figure(figsize=(2.5 * len(_DRAWN), 2.6), layout="constrained")
+        with new_figure(2.5 * len(_DRAWN), 2.6) as figure:
             for axes, score in zip(figure.subplots(1, len(_DRAWN)), _DRAWN, strict=True):
                 self._draw_column(axes, job, score)
             figure.legend(*axes.get_legend_handles_labels(), loc="outside lower right", ncols=2)
@@ -95,8 +97,8 @@ class Ablation:
         axes.set_xticks(list(self.published))
 
 
-def linear_layers_before_broadcast(published: Mapping[int, Row]) -> Ablation:
-    """The ablation of SBD tables 7 and 9, which differ in their data."""
+def linear_layers_before_broadcast(published: Mapping[int, Row], trends: Mapping[str, int]) -> Ablation:
+    """The ablation of SBD tables 7 and 9, which differ in their data and in what is claimed of them."""
     return Ablation(
         published=published,
         noun="layer",
@@ -105,4 +107,5 @@ def linear_layers_before_broadcast(published: Mapping[int, Row]) -> Ablation:
         decoder=lambda scale, linear: broadcast(scale, linear=linear),
         number=lambda config: len(config.decoder.options["mlp"]),
         smoke=(0, 3),
+        trends=trends,
     )

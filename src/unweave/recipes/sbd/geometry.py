@@ -17,10 +17,23 @@ from unweave.recipes.shortfall import shortfall
 from unweave.runs.run import Run
 
 
-def geometry_conclusion(job: Job, findings: Sequence[Finding]) -> Conclusion:
-    """Table and picture of SBD figures 4 and 11 to 20."""
+def geometry_conclusion(job: Job, findings: Sequence[Finding] | None = None) -> Conclusion:
+    """Table and picture of SBD figures 4 and 11 to 20.
+
+    Args:
+        job: with the runs.
+        findings: none: geometry is better with the Spatial Broadcast decoder, and so are held-out points if there are.
+    """
     job.note(shortfall(job))
+    if findings is None:
+        findings = [*broadcast_higher(job), *(broadcast_generalises(job) if has_hole(job) else ())]
     return Conclusion(geometry_rows(job), findings, {"geometry": geometry_picture(job)})
+
+
+def has_hole(job: Job) -> bool:
+    """Whether the data lack a region of factors, so that there are held-out points."""
+    hole: str = job.runs(job.variants[0])[0].config.data.options.get("hole", "none")
+    return hole != "none"
 
 
 def small_objects_conclusion(job: Job) -> Conclusion:
@@ -41,7 +54,7 @@ def small_objects_conclusion(job: Job) -> Conclusion:
 
 def geometry_rows(job: Job) -> list[list[str]]:
     """Geometry, MIG and the number of latents used of every variant, means with deviations over replicas."""
-    hole = job.runs(job.variants[0])[0].config.data.options.get("hole", "none") != "none"
+    hole = has_hole(job)
     rows = [["model", "replicas", "geometry", "MIG", "latents used", "−ELBO"] + ["held-out error"] * hole]
     for variant in job.variants:
         values = [column(job, variant, name) for name in ("geometry", "mig", "latents_used", "elbo")]

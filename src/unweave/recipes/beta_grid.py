@@ -1,0 +1,46 @@
+"""Grids of methods and weights of the KL, as ISA and DEC compare them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+
+class Model(NamedTuple):
+    """A method at a weight of the KL.
+
+    Example:
+        >>> Model("ISA-VAE", 2.0).label
+        'ISA-VAE, β = 2'
+    """
+
+    method: str
+    beta: float
+
+    @property
+    def label(self) -> str:
+        """The name of the variant."""
+        return f"{self.method}, β = {self.beta:g}"
+
+
+def grid(methods: Sequence[str], betas: Sequence[float]) -> list[Model]:
+    """Every method at every beta; at beta 1 the TC-VAEs are the VAEs, and are omitted.
+
+    Example:
+        >>> [model.label for model in grid(["β-VAE", "β-TCVAE"], [1.0, 2.0])]
+        ['β-VAE, β = 1', 'β-VAE, β = 2', 'β-TCVAE, β = 2']
+    """
+    return [Model(name, beta) for name in methods for beta in betas if beta != 1 or "TC" not in name]
+
+
+def variants(models: Sequence[Model], methods: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The variants of a study of models; ``methods`` gives the settings of each method, its objective by name.
+
+    Example:
+        >>> methods = {"β-VAE": {"objective": "BetaVAE", "prior": "StandardNormal"}}
+        >>> variants([Model("β-VAE", 2.0)], methods)
+        {'β-VAE, β = 2': {'objective': {'name': 'BetaVAE', 'beta': 2.0}, 'prior': 'StandardNormal'}}
+    """
+    return {
+        model.label: {**own, "objective": {"name": own["objective"], "beta": model.beta}}
+        for model in models
+        for own in [methods[model.method]]
+    }
