@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count
+from unweave.metrics.validation import Floats, check_count
 
-Floats = NDArray[np.float64]
 Kind = Literal["pearson", "kendall", "spearman"]
 KINDS = ("pearson", "kendall", "spearman")
 
@@ -115,8 +114,7 @@ def _correlations(tables: Floats, kind: str) -> Floats:
     )
     each = np.arange(tables.shape[1])
     values[:, each, each] = 1.0
-    clipped: Floats = np.clip(np.round(values, 14), -1.0, 1.0)
-    return clipped
+    return np.asarray(np.clip(np.round(values, 14), -1.0, 1.0))
 
 
 @dataclass(frozen=True)

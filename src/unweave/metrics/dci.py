@@ -9,12 +9,17 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import unknown
 from unweave.metrics.predictors import BACKENDS, Backend, fit_predictor
 from unweave.metrics.score import Score, interval_of_halves, interval_of_held_out
-from unweave.metrics.validation import check_count, check_pair, factor_classes, split_samples
+from unweave.metrics.validation import (
+    Floats,
+    Integers,
+    check_count,
+    check_pair,
+    factor_classes,
+    split_samples,
+)
 
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft"]
 MODES = ("disentanglement_lib", "dcf", "ubisoft")
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 _REFERENCE = "Eastwood & Williams 2018"
 
 
@@ -101,7 +106,7 @@ def dci(
     if mode == "ubisoft":
         train = held_out = np.arange(len(z))
 
-    def weigh(trained: Rows, tested: Rows) -> tuple[Floats, Floats]:
+    def weigh(trained: Integers, tested: Integers) -> tuple[Floats, Floats]:
         return _weigh(z[trained], targets[trained], z[tested], targets[tested], backend, mode, seed)
 
     regressed = mode == "ubisoft" or backend == "lasso"
@@ -248,5 +253,4 @@ def _shared(importance: Floats, codes: Floats) -> Floats:
     white = np.where(moves, (codes - codes.mean(axis=0)) / np.where(moves, spread, 1.0), 0.0)
     alike = np.abs(white.T @ white) / len(codes) > 1 - 1e-12
     np.fill_diagonal(alike, True)
-    result: Floats = (alike / alike.sum(axis=1, keepdims=True)) @ importance
-    return result
+    return np.asarray((alike / alike.sum(axis=1, keepdims=True)) @ importance)

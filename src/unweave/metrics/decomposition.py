@@ -3,14 +3,12 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics.aggregate import LOG_2PI, log_joint, log_marginals
 from unweave.metrics.score import Score, interval_of_mean
-from unweave.metrics.validation import check_codes, check_count, check_scales, standardised
-
-Floats = NDArray[np.float64]
+from unweave.metrics.validation import Floats, check_codes, check_count, check_scales, standardised
 
 Estimator = Literal["exact", "batch", "weighted"]
 
@@ -218,8 +216,7 @@ def classifier_total_correlation(
 
 
 def _log_normal(z: Floats, mu: Floats, sd: Floats) -> Floats:
-    result: Floats = -0.5 * (((z - mu) / sd) ** 2 + LOG_2PI) - np.log(sd)
-    return result
+    return -0.5 * (((z - mu) / sd) ** 2 + LOG_2PI) - np.log(sd)
 
 
 def _weighted(z: Floats, mu: Floats, sd: Floats, batch: int, images: int) -> tuple[Floats, Floats]:

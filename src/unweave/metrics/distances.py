@@ -10,9 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics.score import Score, interval_of_mean
 from unweave.metrics.statistics import rank_correlation
-from unweave.metrics.validation import check_count
+from unweave.metrics.validation import Floats, check_count
 
-Floats = NDArray[np.float64]
 PixelLoss = Callable[[Any, Any], Any]
 """Images in [0, 1], (n, channels, height, width) each, to one distance a pair, (n,)."""
 
@@ -38,8 +37,7 @@ def mse(a: Any, b: Any) -> Floats:
     """
     n = len(a)
     gaps = (np.asarray(a, np.float32) - np.asarray(b, np.float32)).reshape(n, -1)
-    squares: Floats = np.einsum("ni,ni->n", gaps, gaps).astype(np.float64) / gaps.shape[1]
-    return squares
+    return np.asarray(np.einsum("ni,ni->n", gaps, gaps).astype(np.float64) / gaps.shape[1])
 
 
 def bce(a: Any, b: Any) -> Floats:
@@ -52,8 +50,7 @@ def bce(a: Any, b: Any) -> Floats:
     """
     x = np.asarray(a, np.float64).reshape(len(a), -1)
     p = np.clip(np.asarray(b, np.float64).reshape(len(b), -1), 1e-6, 1 - 1e-6)
-    result: Floats = -np.mean(x * np.log(p) + (1 - x) * np.log1p(-p), axis=1)
-    return result
+    return np.asarray(-np.mean(x * np.log(p) + (1 - x) * np.log1p(-p), axis=1))
 
 
 def box_blurred(images: ArrayLike, radius: int) -> NDArray[np.float32]:
@@ -71,8 +68,7 @@ def box_blurred(images: ArrayLike, radius: int) -> NDArray[np.float32]:
     for side in x.shape[-2:]:
         offsets = np.abs(np.arange(side) - np.arange(side)[:, None])
         windows.append((offsets <= radius).astype(np.float32) / (2 * radius + 1))
-    result: NDArray[np.float32] = windows[0] @ x @ windows[1]
-    return result
+    return np.asarray(windows[0] @ x @ windows[1])
 
 
 def overlap(loss: PixelLoss = mse, *, radius: int = 31, weight: float | None = None) -> PixelLoss:
@@ -319,8 +315,7 @@ def distance_matrices(
 
 def _kl(m: Floats, s: Floats, n: Floats, t: Floats) -> Floats:
     """KL( N(m, s^2) || N(n, t^2) ), summed over latents."""
-    result: Floats = np.sum(np.log(t / s) + (s**2 + (m - n) ** 2) / (2 * t**2) - 0.5, axis=1)
-    return result
+    return np.asarray(np.sum(np.log(t / s) + (s**2 + (m - n) ** 2) / (2 * t**2) - 0.5, axis=1))
 
 
 def _loss(loss: str | PixelLoss) -> tuple[str, PixelLoss]:
@@ -352,8 +347,7 @@ def _pairs(
 def _steps(space: Any, a: NDArray[Any], b: NDArray[Any]) -> Floats:
     """The sum of absolute differences of factors; a continuous one counts its range as 1."""
     ranges = [size[1] - size[0] if isinstance(size, tuple) else 1.0 for size in space.sizes]
-    result: Floats = np.sum(np.abs(a.astype(np.float64) - b) / np.array(ranges), axis=1)
-    return result
+    return np.asarray(np.sum(np.abs(a.astype(np.float64) - b) / np.array(ranges), axis=1))
 
 
 def _unit(images: Any) -> NDArray[np.float32]:

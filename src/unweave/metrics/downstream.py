@@ -3,13 +3,21 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unweave.errors import unknown
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.predictors import fit_predictor, has_lightgbm
 from unweave.metrics.score import Score, interval_of_terms
-from unweave.metrics.validation import check_count, check_pair, factor_classes, split_samples, standardised
+from unweave.metrics.validation import (
+    Floats,
+    Integers,
+    check_count,
+    check_pair,
+    factor_classes,
+    split_samples,
+    standardised,
+)
 
 Predictor = Literal["linear", "trees"]
 
@@ -77,9 +85,7 @@ def downstream_accuracy(
     )
 
 
-def _guess(
-    train: NDArray[np.float64], target: NDArray[np.int64], codes: NDArray[np.float64], predictor: str
-) -> NDArray[np.int64]:
+def _guess(train: Floats, target: Integers, codes: Floats, predictor: str) -> Integers:
     present, known = np.unique(target, return_inverse=True)
     if len(present) < 2:
         return np.full(len(codes), present[0])

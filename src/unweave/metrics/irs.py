@@ -7,10 +7,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count, check_pair, factor_classes
+from unweave.metrics.validation import Floats, Integers, check_count, check_pair, factor_classes
 
 Mode = Literal["paper", "disentanglement_lib", "ubisoft"]
-Floats = NDArray[np.float64]
 MODES: dict[str, float] = {"paper": 1.0, "disentanglement_lib": 0.99, "ubisoft": 1.0}
 LEAST = 200
 """Fewer codes than these have no interval."""
@@ -94,9 +93,7 @@ def irs(
     )
 
 
-def _robustness(
-    codes: NDArray[np.float64], classes: NDArray[np.int64], share: float
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+def _robustness(codes: Floats, classes: Integers, share: float) -> tuple[float, Floats, Floats]:
     weights = np.abs(codes - codes.mean(axis=0)).max(axis=0)
     weights = np.where(weights > 1e-9 * np.maximum(np.abs(codes).max(axis=0), 1e-30), weights, 0.0)
     deviations = np.zeros((codes.shape[1], classes.shape[1]))
@@ -145,11 +142,10 @@ def maximum_errors(values: Floats) -> Floats:
     share = np.sum((top[0] - top[2]) / scale) / max(float(np.sum(whole / scale)), 1e-300)
     c = np.interp(share, to_third / to_eleventh, c)
     a = whole * c / (gamma(11 + c) / gamma(11) - gamma(1 + c))
-    errors: Floats = a / c * np.sqrt(gamma(1 + 2 * c) - gamma(1 + c) ** 2)
-    return errors
+    return np.asarray(a / c * np.sqrt(gamma(1 + 2 * c) - gamma(1 + c) ** 2))
 
 
-def _error(codes: Floats, classes: NDArray[np.int64], share: float) -> float:
+def _error(codes: Floats, classes: Integers, share: float) -> float:
     """The standard error of the score."""
     n = len(codes)
     groups = []

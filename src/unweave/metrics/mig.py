@@ -9,7 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics.information import JointCounts, mutual_information
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count, check_pair, drop_columns, equal_width_bins, factor_classes
+from unweave.metrics.validation import (
+    Floats,
+    check_count,
+    check_pair,
+    drop_columns,
+    equal_width_bins,
+    factor_classes,
+)
 
 __all__ = ["mig", "mutual_information"]
 
@@ -100,7 +107,7 @@ def mig(
     )
 
 
-def _shares(joint: JointCounts, *, of_codes: bool) -> NDArray[np.float64]:
+def _shares(joint: JointCounts, *, of_codes: bool) -> Floats:
     """The informations over the entropies of the factors, or over those of the codes, (latents, K)."""
     if not of_codes:
         return np.asarray(joint.information / joint.entropies)
@@ -108,7 +115,7 @@ def _shares(joint: JointCounts, *, of_codes: bool) -> NDArray[np.float64]:
     return np.divide(joint.information, own, out=np.zeros_like(joint.information), where=own > 1e-12)
 
 
-def leading_gaps(shares: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def leading_gaps(shares: Floats) -> tuple[NDArray[np.intp], Floats]:
     """The two leading latents of each factor, (2, K) or (1, K), and the gap between them, (K,).
 
     Example:
@@ -121,7 +128,7 @@ def leading_gaps(shares: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray
     return order, leading[0] - (leading[1] if len(leading) > 1 else 0.0)
 
 
-def _error(joint: JointCounts, order: NDArray[np.intp], gaps: NDArray[np.float64]) -> tuple[float, float]:
+def _error(joint: JointCounts, order: NDArray[np.intp], gaps: Floats) -> tuple[float, float]:
     """Bias and standard error of the mean gap."""
     n, factors = joint.binned.shape[1], joint.classes.shape[1]
     influence, bias, second = np.zeros(n), 0.0, 0.0

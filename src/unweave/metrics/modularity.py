@@ -3,13 +3,15 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unweave.errors import unknown
 from unweave.metrics.information import JointCounts
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.score import Score, interval_of_terms
 from unweave.metrics.validation import (
+    Floats,
+    Integers,
     check_count,
     check_pair,
     equal_width_bins,
@@ -80,18 +82,17 @@ def modularity(
     )
 
 
-def _modularities(information: NDArray[np.float64]) -> NDArray[np.float64]:
+def _modularities(information: Floats) -> Floats:
     squares = information**2
     best = squares.max(axis=1)
     alive = best > 1e-20
     if squares.shape[1] == 1:
         return np.asarray(alive, dtype=np.float64)
     rest = (squares.sum(axis=1) - best) / np.where(alive, best * (squares.shape[1] - 1), 1.0)
-    result: NDArray[np.float64] = np.where(alive, 1 - rest, 0.0)
-    return result
+    return np.where(alive, 1 - rest, 0.0)
 
 
-def _influence(joint: JointCounts) -> NDArray[np.float64]:
+def _influence(joint: JointCounts) -> Floats:
     """The effect of each sample on the score, (n,), up to a constant."""
     unbiased = joint.unbiased()
     latents, factors = unbiased.shape
@@ -183,9 +184,7 @@ def explicitness(
     )
 
 
-def roc_areas(
-    scores: NDArray[np.float64], truth: NDArray[np.int64], present: NDArray[np.int64]
-) -> tuple[float, NDArray[np.float64]]:
+def roc_areas(scores: Floats, truth: Integers, present: Integers) -> tuple[float, Floats]:
     """The mean area under the ROC curves of ``scores`` (n, classes), and the effect of each sample on it, (n,).
 
     A value that does not occur in ``truth``, or is all of it, has no curve and is excluded.

@@ -25,9 +25,8 @@ from unweave.metrics.predictors import has_lightgbm
 from unweave.metrics.sampled_mig import sampled_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count
+from unweave.metrics.validation import Floats, check_count
 
-Floats = NDArray[np.float64]
 MetricLike = str | AnyMetric | type[AnyMetric] | Callable[..., Answer]
 """A metric by name or reference, as an object, as a class, or as a function of codes, factors, scales and rng."""
 

@@ -10,11 +10,18 @@ from unweave.errors import UnweaveError, unknown
 from unweave.metrics.aggregate import Mixture, log_joint
 from unweave.metrics.mig import leading_gaps
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count, check_pair, check_scales, drop_columns, factor_classes
+from unweave.metrics.validation import (
+    Floats,
+    Integers,
+    check_count,
+    check_pair,
+    check_scales,
+    drop_columns,
+    factor_classes,
+)
 
 Mode = Literal["paper", "beta_tcvae", "disentangling_vae"]
 MODES = ("paper", "beta_tcvae", "disentangling_vae")
-Floats = NDArray[np.float64]
 
 
 def sampled_mig(
@@ -100,7 +107,7 @@ def _log_densities(
     means: Floats,
     noise_scales: Floats,
     scales: Floats,
-    classes: NDArray[np.int64],
+    classes: Integers,
     sizes: tuple[int, ...],
     samples: int,
     rng: np.random.Generator,
@@ -226,7 +233,7 @@ def subspace_mig(
 def _subspace_ratios(
     means: Floats,
     scales: Floats,
-    classes: NDArray[np.int64],
+    classes: Integers,
     sizes: tuple[int, ...],
     subspaces: Sequence[int],
     samples: int,
@@ -248,19 +255,16 @@ def _subspace_ratios(
     return ratios
 
 
-def _draw_values(
-    column: NDArray[np.int64], size: int, samples: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _draw_values(column: Integers, size: int, samples: int, rng: np.random.Generator) -> Integers:
     """``samples`` rows of each value, value by value."""
     order = np.argsort(column, kind="stable")
     counts = np.bincount(column, minlength=size)
     firsts = np.cumsum(counts) - counts
     picks = firsts[:, None] + (rng.random((size, samples)) * counts[:, None]).astype(np.int64)
-    chosen: NDArray[np.int64] = order[picks.ravel()]
-    return chosen
+    return np.asarray(order[picks.ravel()])
 
 
-def _normalisers(classes: NDArray[np.int64], sizes: tuple[int, ...], mode: str) -> Floats:
+def _normalisers(classes: Integers, sizes: tuple[int, ...], mode: str) -> Floats:
     if mode != "paper":
         return np.log(np.array(sizes, dtype=np.float64))
     shares = [np.bincount(column) / len(column) for column in classes.T]

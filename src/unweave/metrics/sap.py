@@ -9,7 +9,14 @@ from unweave.errors import unknown
 from unweave.metrics.linear import fit_thresholds
 from unweave.metrics.mig import leading_gaps
 from unweave.metrics.score import Score, interval_of_held_out, interval_of_terms
-from unweave.metrics.validation import check_pair, equal_width_bins, factor_classes, split_samples
+from unweave.metrics.validation import (
+    Floats,
+    Integers,
+    check_pair,
+    equal_width_bins,
+    factor_classes,
+    split_samples,
+)
 
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft", "latte"]
 MODES = ("disentanglement_lib", "dcf", "ubisoft", "latte")
@@ -98,11 +105,7 @@ def sap(
 
 
 def _unpenalised(
-    codes: NDArray[np.float64],
-    classes: NDArray[np.int64],
-    train: NDArray[np.int64],
-    held_out: NDArray[np.int64],
-    rng: np.random.Generator,
+    codes: Floats, classes: Integers, train: Integers, held_out: Integers, rng: np.random.Generator
 ) -> tuple[float, float, float]:
     """The score of machines without penalty, and its interval."""
     right, trained = _guesses(codes, classes, train, held_out, UNPENALISED)
@@ -117,24 +120,23 @@ def _unpenalised(
     return float(np.mean(terms)), *interval_of_held_out(terms, of_halves)
 
 
-def _gap_of_leaders(right: NDArray[np.bool_], order: NDArray[np.intp]) -> NDArray[np.float64]:
+def _gap_of_leaders(right: NDArray[np.bool_], order: NDArray[np.intp]) -> Floats:
     """By how much the first of two latents guesses each held-out code better than the second, a mean over factors."""
     factors = np.arange(right.shape[1])
     terms = right[order[0], factors].astype(np.float64)
     if len(order) > 1:
         terms -= right[order[1], factors]
-    mean: NDArray[np.float64] = terms.mean(axis=0)
-    return mean
+    return np.asarray(terms.mean(axis=0))
 
 
 def _guesses(
-    codes: NDArray[np.float64],
-    classes: NDArray[np.int64],
-    train: NDArray[np.int64],
-    held_out: NDArray[np.int64],
+    codes: Floats,
+    classes: Integers,
+    train: Integers,
+    held_out: Integers,
     penalty: float,
     only: NDArray[np.intp] | None = None,
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+) -> tuple[NDArray[np.bool_], Floats]:
     """Which held-out codes each latent guesses rightly, (latents, K, held out), and its training accuracy.
 
     ``only`` (m, K) holds the latents that are used for each factor; the others guess nothing.
@@ -158,7 +160,7 @@ def _guesses(
     return right, trained
 
 
-def _correlations(codes: NDArray[np.float64], factors: NDArray[np.float64]) -> Score:
+def _correlations(codes: Floats, factors: Floats) -> Score:
     spread = codes.std(axis=0)
     z = (codes - codes.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
     v = (factors - factors.mean(axis=0)) / factors.std(axis=0)

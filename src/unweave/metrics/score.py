@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from unweave.errors import UnweaveError
+from unweave.metrics.validation import Floats
 
 
 @dataclass(frozen=True)
@@ -105,9 +106,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def interval_of_mean(
-    values: np.ndarray[Any, np.dtype[np.float64]],
-) -> tuple[float, float | None, float | None]:
+def interval_of_mean(values: Floats) -> tuple[float, float | None, float | None]:
     """Mean of ``values`` (n,) and its 95 % interval, mean +- 1.96 sd / sqrt(n); no interval for one value.
 
     Example:
@@ -164,7 +163,7 @@ def interval_of_halves(
 
 
 def interval_of_terms(
-    value: float, terms: np.ndarray[Any, np.dtype[np.float64]], range: tuple[float, float] = (0.0, 1.0)
+    value: float, terms: Floats, range: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[float, float]:
     """The 95 % interval of a score that is the mean of independent ``terms`` (n,), clipped to its range.
 
@@ -184,9 +183,7 @@ def interval_of_terms(
 
 
 def interval_of_held_out(
-    terms: np.ndarray[Any, np.dtype[np.float64]],
-    of_halves: Sequence[np.ndarray[Any, np.dtype[np.float64]]],
-    range: tuple[float, float] = (0.0, 1.0),
+    terms: Floats, of_halves: Sequence[Floats], range: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[float, float]:
     """The 95 % interval of the mean of ``terms`` (n,), one for each held-out code, of predictors that were trained.
 

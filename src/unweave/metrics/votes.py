@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unweave.errors import unknown
 from unweave.metrics.interventions import Plan, Planner, independent_votes, plan_blocks
 from unweave.metrics.score import Score, wilson
-from unweave.metrics.validation import check_count
+from unweave.metrics.validation import Integers, check_count
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def choose_protocol(
 
 
 def plan_votes(
-    classes: NDArray[np.int64],
+    classes: Integers,
     sizes: tuple[int, ...],
     protocol: VotingProtocol,
     rng: np.random.Generator,
