@@ -21,7 +21,9 @@ from unweave.vae import VAE
 
 
 class _DiscriminatorObjective(Objective, ABC):
-    """What both share: the discriminator, its loss, and the divergence that it estimates."""
+    """What both share: the discriminator, its loss, and the divergence to the target that it estimates."""
+
+    target: Literal["marginals", "prior"] = "prior"
 
     def __init__(
         self, latents: int, gamma: float, critic_layers: int, critic_width: int, critic_learning_rate: float
@@ -53,8 +55,15 @@ class _DiscriminatorObjective(Objective, ABC):
         with frozen(self.critic):
             return log_density_ratio(self.critic(z)).mean()
 
-    def _cross_entropy(self, codes: Tensor, other: Tensor) -> CriticLoss:
-        of_q, of_target = self.critic(codes), self.critic(other)
+    def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
+        """The discriminator's cross-entropy on the VAE's codes and on samples of the target."""
+        assert loss.codes is not None
+        with torch.no_grad():
+            if self.target == "marginals":
+                other = permute_dims(vae.infer(images.chunk(2)[1]).sample())
+            else:
+                other = vae.prior().sample((len(loss.codes),))
+        of_q, of_target = self.critic(loss.codes), self.critic(other)
         accuracy = discriminator_accuracy(of_q, of_target)
         return CriticLoss(discriminator_loss(of_q, of_target), {"discriminator_accuracy": accuracy})
 
@@ -122,16 +131,6 @@ class FactorVAE(_DiscriminatorObjective):
         total = reconstruction + progress.hold(kl) + self.gamma * divergence
         return Loss(total, reconstruction, terms, codes=z.detach())
 
-    def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
-        """The discriminator's cross-entropy on the VAE's codes and on permuted codes of the second batch."""
-        assert loss.codes is not None
-        with torch.no_grad():
-            if self.target == "marginals":
-                other = permute_dims(vae.infer(images.chunk(2)[1]).sample())
-            else:
-                other = vae.prior().sample((len(loss.codes),))
-        return self._cross_entropy(loss.codes, other)
-
 
 @final
 class AAE(_DiscriminatorObjective):
@@ -181,10 +180,3 @@ class AAE(_DiscriminatorObjective):
         divergence = self._divergence(z)
         terms["aggregate_kl"] = divergence
         return Loss(reconstruction + self.gamma * divergence, reconstruction, terms, codes=z.detach())
-
-    def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
-        """The discriminator's cross-entropy on the VAE's codes and on samples of the prior."""
-        assert loss.codes is not None
-        with torch.no_grad():
-            other = vae.prior().sample((len(loss.codes),))
-        return self._cross_entropy(loss.codes, other)
