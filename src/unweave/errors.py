@@ -5,7 +5,7 @@ prints its message without a traceback; in Python it is an ordinary ``ValueError
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 class UnweaveError(ValueError):
@@ -41,3 +41,13 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> UnweaveError:
     near = [by_plain[n] for n in difflib.get_close_matches(plain(name), by_plain, n=2, cutoff=0.6)]
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     return UnweaveError(f"unknown {kind} {name!r}: {hint}(there are: {', '.join(choices) or 'none'})")
+
+
+def check_choice(kind: str, given: object, choices: Collection[str]) -> None:
+    """Raise the error of :func:`unknown` unless ``given`` is one of the choices.
+
+    Example:
+        >>> check_choice("mode", "paper", ("paper", "ubisoft"))
+    """
+    if given not in choices:
+        raise unknown(kind, str(given), choices)

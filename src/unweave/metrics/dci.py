@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import unknown
+from unweave.errors import check_choice
 from unweave.metrics.predictors import BACKENDS, Backend, fit_predictor
 from unweave.metrics.score import Score, interval_of_halves, interval_of_held_out
 from unweave.metrics.validation import (
@@ -89,10 +89,8 @@ def dci(
         {'dci': 1.0, 'dci_completeness': 1.0, 'dci_informativeness': 1.0}
 
     """
-    if mode not in MODES:
-        raise unknown("mode of dci", mode, MODES)
-    if backend not in BACKENDS:
-        raise unknown("backend of dci", backend, BACKENDS)
+    check_choice("mode of dci", mode, MODES)
+    check_choice("backend of dci", backend, BACKENDS)
     if mode == "ubisoft" and backend not in ("forest", "lasso"):
         backend = "forest"
     half_samples, seed = check_count("half_samples", half_samples, 0), check_count("seed", seed, 0)

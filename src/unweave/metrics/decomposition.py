@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.aggregate import LOG_2PI, log_joint, log_marginals
 from unweave.metrics.score import Score, interval_of_mean
 from unweave.metrics.validation import Floats, check_codes, check_count, check_scales, standardised
@@ -52,8 +52,7 @@ def decomposition(
         True
 
     """
-    if estimator not in ("exact", "batch", "weighted"):
-        raise unknown("estimator of decomposition", estimator, ("exact", "batch", "weighted"))
+    check_choice("estimator of decomposition", estimator, ("exact", "batch", "weighted"))
     mu = check_codes(means, "means")
     sd = check_scales(scales, mu)
     samples, batch = check_count("samples", samples, 2), check_count("batch", batch, 2)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.score import Score, interval_of_mean
 from unweave.metrics.statistics import rank_correlation
 from unweave.metrics.validation import Floats, check_count
@@ -203,8 +203,7 @@ def perceived_distances(
     space = dataset.space
     varying = [n for n, size in zip(space.names, space.sizes, strict=True) if size != 1]
     for wanted in factors or ():
-        if wanted not in varying:
-            raise unknown("factor", wanted, varying)
+        check_choice("factor", wanted, varying)
     values: dict[str, Floats] = {}
     true: dict[str, Floats] = {}
     for factor in [None, *(factors or varying)]:
@@ -290,8 +289,7 @@ def distance_matrices(
     if dataset.space is None:
         raise UnweaveError("distance matrices need a data set with known factors")
     space = dataset.space
-    if factor not in space.names:
-        raise unknown("factor", factor, space.names)
+    check_choice("factor", factor, space.names)
     total: dict[str, Floats] = {}
     for start in space.sample(traversals, rng):
         points = space.traversal(factor, start, levels)
@@ -320,8 +318,7 @@ def _kl(m: Floats, s: Floats, n: Floats, t: Floats) -> Floats:
 
 def _loss(loss: str | PixelLoss) -> tuple[str, PixelLoss]:
     if isinstance(loss, str):
-        if loss not in LOSSES:
-            raise unknown("loss", loss, LOSSES)
+        check_choice("loss", loss, LOSSES)
         return loss, LOSSES[loss]
     return getattr(loss, "__name__", type(loss).__name__), loss
 

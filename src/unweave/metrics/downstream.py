@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unweave.errors import unknown
+from unweave.errors import check_choice
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.predictors import fit_predictor, has_lightgbm
 from unweave.metrics.score import Score, interval_of_terms
@@ -52,8 +52,7 @@ def downstream_accuracy(
         1.0
 
     """
-    if predictor not in ("linear", "trees"):
-        raise unknown("predictor of downstream_accuracy", predictor, ("linear", "trees"))
+    check_choice("predictor of downstream_accuracy", predictor, ("linear", "trees"))
     codes, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(0) if rng is None else rng
     classes, _ = factor_classes(table)

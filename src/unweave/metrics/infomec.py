@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unweave.errors import unknown
+from unweave.errors import check_choice
 from unweave.metrics.information import JointCounts
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.score import Score, interval_of_terms
@@ -60,8 +60,7 @@ def infomec(
         {'infomec_modularity': 1.0, 'infomec_compactness': 1.0, 'infomec_explicitness': 1.0}
 
     """
-    if estimator not in ("bins", "neighbours"):
-        raise unknown("estimator of infomec", estimator, ("bins", "neighbours"))
+    check_choice("estimator of infomec", estimator, ("bins", "neighbours"))
     bins = check_count("bins", bins, 2)
     codes, table = check_pair(codes, factors, least=bins)
     classes, sizes = factor_classes(table, bins)

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.score import Score
 from unweave.metrics.validation import Floats, Integers, check_count, check_pair, factor_classes
 
@@ -62,8 +62,7 @@ def irs(
         (1.0, 0.5)
 
     """
-    if mode not in MODES:
-        raise unknown("mode of irs", mode, MODES)
+    check_choice("mode of irs", mode, MODES)
     share = MODES[mode] if quantile is None else quantile
     if not 0 < share <= 1:
         raise UnweaveError(f"quantile must be above 0 and at most 1, got {quantile!r}")

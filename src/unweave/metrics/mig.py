@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.information import JointCounts, mutual_information
 from unweave.metrics.score import Score
 from unweave.metrics.validation import (
@@ -71,8 +71,7 @@ def mig(
         (1.0, True)
 
     """
-    if mode not in MODES:
-        raise unknown("mode of mig", mode, MODES)
+    check_choice("mode of mig", mode, MODES)
     if mode == "disentangle":
         return _neighbours(codes, factors, drop)
     bins = check_count("bins", MODES[mode] if bins is None else bins, 2)

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unweave.errors import unknown
+from unweave.errors import check_choice
 from unweave.metrics.information import JointCounts
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.score import Score, interval_of_terms
@@ -53,8 +53,7 @@ def modularity(
         (1.0, 0.0)
 
     """
-    if mode not in MODES:
-        raise unknown("mode of modularity", mode, MODES)
+    check_choice("mode of modularity", mode, MODES)
     bins = check_count("bins", MODES[mode] if bins is None else bins, 2)
     codes, table = check_pair(codes, factors, least=bins)
     if mode != "disentanglement_lib":
@@ -145,8 +144,7 @@ def explicitness(
         (1.0, 0.5)
 
     """
-    if mode not in MODES:
-        raise unknown("mode of explicitness", mode, MODES)
+    check_choice("mode of explicitness", mode, MODES)
     codes, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(0) if rng is None else rng
     classes, _ = factor_classes(table)

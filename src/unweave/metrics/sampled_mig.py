@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.aggregate import Mixture, log_joint
 from unweave.metrics.mig import leading_gaps
 from unweave.metrics.score import Score
@@ -68,8 +68,7 @@ def sampled_mig(
         1.0
 
     """
-    if mode not in MODES:
-        raise unknown("mode of sampled_mig", mode, MODES)
+    check_choice("mode of sampled_mig", mode, MODES)
     samples = check_count("samples", samples, 2)
     mu, table = check_pair(means, factors)
     sd = check_scales(scales, mu)

@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import unknown
+from unweave.errors import check_choice
 from unweave.metrics.linear import fit_thresholds
 from unweave.metrics.mig import leading_gaps
 from unweave.metrics.score import Score, interval_of_held_out, interval_of_terms
@@ -68,8 +68,7 @@ def sap(
         True
 
     """
-    if mode not in MODES:
-        raise unknown("mode of sap", mode, MODES)
+    check_choice("mode of sap", mode, MODES)
     codes, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(0) if rng is None else rng
     if mode == "ubisoft":
