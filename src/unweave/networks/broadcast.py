@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_at_least
 from unweave.networks import fast
 from unweave.networks.layers import (
     Initialisation,
@@ -198,8 +198,7 @@ class SpatialBroadcast(nn.Module):
         require_positive(latents=latents, depth=depth, width=width, kernel=kernel, mlp=mlp)
         if depth < 2:
             raise UnweaveError(f"depth must be at least 2 (one hidden layer and the output), got {depth}")
-        if kernel < 2:
-            raise UnweaveError(f"kernel must be at least 2, got {kernel}")
+        check_at_least("kernel", kernel, 2)
         tile = _tile(rows, columns, depth, upscales)
         self.latents = latents
         self.output_shape = (colours, rows, columns)

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_positive
 from unweave.functional.density_ratio import (
     discriminator_accuracy,
     discriminator_loss,
@@ -30,10 +30,7 @@ class _DiscriminatorObjective(Objective, ABC):
     ) -> None:
         super().__init__()
         check_non_negative(gamma=gamma)
-        if critic_learning_rate <= 0:
-            raise UnweaveError(
-                f"objective.critic_learning_rate must be greater than 0, got {critic_learning_rate:g}"
-            )
+        check_positive("objective.critic_learning_rate", critic_learning_rate)
         self.gamma = gamma
         self.critic = Discriminator(latents, layers=critic_layers, width=critic_width)
         self.critic_learning_rate = critic_learning_rate

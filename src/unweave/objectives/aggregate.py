@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_at_least
 from unweave.functional.aggregate_posterior import (
     Aggregate,
     Estimator,
@@ -36,8 +36,7 @@ class _AggregateObjective(Objective, ABC):
 
     def __init__(self, estimator: Estimator, dataset_size: int | None) -> None:
         super().__init__()
-        if dataset_size is not None and dataset_size < 1:
-            raise UnweaveError(f"objective.dataset_size must be at least 1, got {dataset_size}")
+        check_at_least("objective.dataset_size", dataset_size, 1)
         self.estimator, self.dataset_size, self._size = estimator, dataset_size, dataset_size
 
     def check(self, vae: VAE) -> None:
