@@ -2,29 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, check_choice
+from unweave.metrics.interventions import FactorSource
 from unweave.metrics.score import Score, interval_of_mean
 from unweave.metrics.statistics import rank_correlation
 from unweave.metrics.validation import Floats, check_count
 
 PixelLoss = Callable[[Any, Any], Any]
 """Images in [0, 1], (n, channels, height, width) each, to one distance a pair, (n,)."""
-
-
-class ImageSource(Protocol):
-    """What is needed of a data set to measure distances between its images (:class:`unweave.data.Dataset`)."""
-
-    @property
-    def space(self) -> Any:
-        """The factor space."""
-
-    def images(self, factors: Any) -> Any:
-        """Images (n, channels, height, width) of factors (n, K)."""
 
 
 def mse(a: Any, b: Any) -> Floats:
@@ -162,7 +152,7 @@ class Distances:
 
 
 def perceived_distances(
-    dataset: ImageSource,
+    dataset: FactorSource,
     rng: np.random.Generator,
     *,
     loss: str | PixelLoss = "mse",
@@ -250,7 +240,7 @@ class Matrices:
 
 
 def distance_matrices(
-    dataset: ImageSource,
+    dataset: FactorSource,
     factor: str,
     rng: np.random.Generator,
     *,

@@ -20,6 +20,7 @@ from unweave.metrics.validation import (
 )
 
 Predictor = Literal["linear", "trees"]
+_REFERENCE = "Locatello et al. 2019, section 5.5"
 
 
 def downstream_accuracy(
@@ -67,21 +68,15 @@ def downstream_accuracy(
         right.append(_guess(z[train], column[train], z[held_out], predictor) == column[held_out])
     each = np.stack(right, axis=1).astype(np.float64)
     value = float(each.mean())
-    low, high = interval_of_terms(value, each.mean(axis=1))
-    return Score(
-        "downstream_accuracy",
-        value,
-        low,
-        high,
-        reference="Locatello et al. 2019, section 5.5",
-        constants={
-            "predictor": predictor,
-            "training_samples": len(train),
-            "test_samples": len(held_out),
-            "chance": float(np.mean(chance)),
-            "of_factors": each.mean(axis=0).tolist(),
-        },
-    )
+    interval = interval_of_terms(value, each.mean(axis=1))
+    constants = {
+        "predictor": predictor,
+        "training_samples": len(train),
+        "test_samples": len(held_out),
+        "chance": float(np.mean(chance)),
+        "of_factors": each.mean(axis=0).tolist(),
+    }
+    return Score("downstream_accuracy", value, *interval, reference=_REFERENCE, constants=constants)
 
 
 def _guess(train: Floats, target: Integers, codes: Floats, predictor: str) -> Integers:

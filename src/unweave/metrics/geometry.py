@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
+from unweave.metrics.interventions import FactorSource
 from unweave.metrics.score import Score
 from unweave.metrics.validation import Floats, Integers, check_codes, check_count
 
@@ -180,20 +181,6 @@ class Space(Protocol):
         """Number of values of a discrete factor, (low, high) of a continuous one."""
 
 
-class GridSource(Protocol):
-    """What is needed of a data set to embed a grid of its factors (:class:`unweave.data.Dataset`)."""
-
-    @property
-    def space(self) -> Any:
-        """The factor space, or None."""
-
-    def images(self, factors: Any) -> Any:
-        """Images (n, channels, height, width) of factors (n, K)."""
-
-    def held_out(self, factors: Any) -> Any:
-        """True where training never samples, (n,)."""
-
-
 @dataclass(frozen=True)
 class GridEmbedding:
     """A grid over two factors and where an encoder puts it.
@@ -256,7 +243,7 @@ def plane_factors(space: Space) -> tuple[str, str] | None:
 
 def embed_grid(
     encode: Callable[[Any], tuple[Any, Any]],
-    dataset: GridSource,
+    dataset: FactorSource,
     *,
     n: int = 21,
     names: tuple[str, str] | None = None,

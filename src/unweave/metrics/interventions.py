@@ -17,7 +17,7 @@ BLOCKS, BLOCK_VOTES = 10, 200
 
 
 class FactorSource(Protocol):
-    """What is needed of a data set to intervene on its factors (:class:`unweave.data.Dataset`)."""
+    """What metrics need of a data set to choose images by their factors (:class:`unweave.data.Dataset`)."""
 
     @property
     def space(self) -> Any:

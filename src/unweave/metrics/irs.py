@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, check_choice
-from unweave.metrics.score import Score
+from unweave.metrics.score import Score, clipped
 from unweave.metrics.validation import Floats, Integers, check_count, check_pair, factor_classes
 
 Mode = Literal["paper", "disentanglement_lib", "ubisoft"]
@@ -74,22 +74,15 @@ def irs(
     if not weights.any():
         low = high = value  # no latent varies, so the score cannot either
     elif intervals and len(codes) >= LEAST:
-        half = 1.96 * _error(codes[:, weights > 0], classes, share)
-        low, high = max(0.0, value - half), min(1.0, value + half)
-    return Score(
-        "irs",
-        value,
-        low,
-        high,
-        reference="Suter et al. 2019",
-        constants={
-            "mode": mode,
-            "quantile": share,
-            "samples": len(codes),
-            "robustness": robust.tolist(),
-            "weights": weights.tolist(),
-        },
-    )
+        low, high = clipped(value, 1.96 * _error(codes[:, weights > 0], classes, share))
+    constants = {
+        "mode": mode,
+        "quantile": share,
+        "samples": len(codes),
+        "robustness": robust.tolist(),
+        "weights": weights.tolist(),
+    }
+    return Score("irs", value, low, high, reference="Suter et al. 2019", constants=constants)
 
 
 def _robustness(codes: Floats, classes: Integers, share: float) -> tuple[float, Floats, Floats]:
@@ -97,9 +90,9 @@ def _robustness(codes: Floats, classes: Integers, share: float) -> tuple[float, 
     weights = np.where(weights > 1e-9 * np.maximum(np.abs(codes).max(axis=0), 1e-30), weights, 0.0)
     deviations = np.zeros((codes.shape[1], classes.shape[1]))
     for k, column in enumerate(classes.T):
-        order = np.argsort(column, kind="stable")
-        groups = np.split(codes[order], np.flatnonzero(np.diff(column[order])) + 1)
-        for group in groups:
+        groups = _groups(column)
+        for rows in groups:
+            group = codes[rows]
             deviations[:, k] += np.quantile(np.abs(group - group.mean(axis=0)), share, axis=0)
         deviations[:, k] /= len(groups)
     robust = 1 - deviations / np.where(weights > 0, weights, 1.0)[:, None]
@@ -147,10 +140,7 @@ def maximum_errors(values: Floats) -> Floats:
 def _error(codes: Floats, classes: Integers, share: float) -> float:
     """The standard error of the score."""
     n = len(codes)
-    groups = []
-    for column in classes.T:
-        order = np.argsort(column, kind="stable")
-        groups.append(np.split(order, np.flatnonzero(np.diff(column[order])) + 1))
+    groups = [_groups(column) for column in classes.T]
     equal = float(np.sqrt(np.log(n)))
     centred = codes - codes.mean(axis=0)
     ends = maximum_errors(np.hstack([centred, -centred])).reshape(2, -1)
@@ -195,3 +185,9 @@ def _deviation(
         total += size / len(groups)
         effect[rows] = weight * (own - side * centred)
     return total, effect
+
+
+def _groups(column: Integers) -> list[NDArray[np.intp]]:
+    """The rows of each class."""
+    order = np.argsort(column, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(column[order])) + 1)

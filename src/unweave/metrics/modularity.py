@@ -22,6 +22,7 @@ from unweave.metrics.validation import (
 
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft"]
 MODES: dict[str, int] = {"disentanglement_lib": 20, "dcf": 20, "ubisoft": 10}
+_REFERENCE = "Ridgeway & Mozer 2018, section 3"
 
 
 def modularity(
@@ -63,22 +64,16 @@ def modularity(
     each = _modularities(joint.information)
     value = float(np.mean(each))
     centre = float(np.mean(_modularities(joint.unbiased())))
-    low, high = interval_of_terms(centre, _influence(joint))
-    return Score(
-        "modularity",
-        value,
-        low,
-        high,
-        reference="Ridgeway & Mozer 2018, section 3",
-        constants={
-            "mode": mode,
-            "bins": bins,
-            "samples": len(codes),
-            "bias": value - centre,
-            "of_latents": each.tolist(),
-            "mutual_information": joint.information.tolist(),
-        },
-    )
+    interval = interval_of_terms(centre, _influence(joint))
+    constants = {
+        "mode": mode,
+        "bins": bins,
+        "samples": len(codes),
+        "bias": value - centre,
+        "of_latents": each.tolist(),
+        "mutual_information": joint.information.tolist(),
+    }
+    return Score("modularity", value, *interval, reference=_REFERENCE, constants=constants)
 
 
 def _modularities(information: Floats) -> Floats:
@@ -162,24 +157,18 @@ def explicitness(
         area, effect = roc_areas(model.log_probabilities(z[held_out]), column[held_out], present)
         areas.append(area)
         influence += effect / classes.shape[1]
-    value, bounds = float(np.mean(areas)), (0.0, 1.0)
+    value = float(np.mean(areas))
     if mode == "ubisoft":
         value, influence = max(0.0, 2 * value - 1), 2 * influence
-    low, high = interval_of_terms(value, influence, bounds)
-    return Score(
-        "explicitness",
-        value,
-        low,
-        high,
-        reference="Ridgeway & Mozer 2018, section 3",
-        constants={
-            "mode": mode,
-            "training_samples": len(train),
-            "test_samples": len(held_out),
-            "chance": 0.0 if mode == "ubisoft" else 0.5,
-            "of_factors": areas,
-        },
-    )
+    interval = interval_of_terms(value, influence)
+    constants = {
+        "mode": mode,
+        "training_samples": len(train),
+        "test_samples": len(held_out),
+        "chance": 0.0 if mode == "ubisoft" else 0.5,
+        "of_factors": areas,
+    }
+    return Score("explicitness", value, *interval, reference=_REFERENCE, constants=constants)
 
 
 def roc_areas(scores: Floats, truth: Integers, present: Integers) -> tuple[float, Floats]:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.aggregate import Mixture, log_joint
 from unweave.metrics.mig import leading_gaps
-from unweave.metrics.score import Score
+from unweave.metrics.score import Score, clipped
 from unweave.metrics.validation import (
     Floats,
     Integers,
@@ -83,23 +83,18 @@ def sampled_mig(
     order, gaps = leading_gaps(information / normalisers)
     value = float(np.mean(gaps))
     half = 1.96 * _standard_error(information, normalisers, order, of_all, of_values)
-    return Score(
-        "sampled_mig",
-        value,
-        max(0.0, value - half),
-        min(1.0, value + half),
-        reference="Chen et al. 2018, section 4, from samples of q(z)",
-        constants={
-            "mode": mode,
-            "samples": samples,
-            "images": len(mu),
-            "factors": remaining,
-            "gaps": gaps.tolist(),
-            "leading_latents": order[0].tolist(),
-            "entropies": normalisers.tolist(),
-            "mutual_information": information.tolist(),
-        },
-    )
+    constants = {
+        "mode": mode,
+        "samples": samples,
+        "images": len(mu),
+        "factors": remaining,
+        "gaps": gaps.tolist(),
+        "leading_latents": order[0].tolist(),
+        "entropies": normalisers.tolist(),
+        "mutual_information": information.tolist(),
+    }
+    reference = "Chen et al. 2018, section 4, from samples of q(z)"
+    return Score("sampled_mig", value, *clipped(value, half), reference=reference, constants=constants)
 
 
 def _log_densities(
@@ -211,22 +206,17 @@ def subspace_mig(
         for sign, s in zip((1, -1), order[:, k], strict=False):
             terms += sign * ratios[s, k] / normaliser / len(sizes)
     half = 1.96 * float(np.std(terms)) / float(np.sqrt(samples))
-    return Score(
-        "subspace_mig",
-        value,
-        max(0.0, value - half),
-        min(1.0, value + half),
-        reference="Stühmer et al. 2020 (ISA); Chen et al. 2018, Eq. 6",
-        constants={
-            "subspaces": [int(s) for s in subspaces],
-            "samples": samples,
-            "images": len(mu),
-            "factors": remaining,
-            "gaps": gaps.tolist(),
-            "leading_subspaces": order[0].tolist(),
-            "mutual_information": information.tolist(),
-        },
-    )
+    constants = {
+        "subspaces": [int(s) for s in subspaces],
+        "samples": samples,
+        "images": len(mu),
+        "factors": remaining,
+        "gaps": gaps.tolist(),
+        "leading_subspaces": order[0].tolist(),
+        "mutual_information": information.tolist(),
+    }
+    reference = "Stühmer et al. 2020 (ISA); Chen et al. 2018, Eq. 6"
+    return Score("subspace_mig", value, *clipped(value, half), reference=reference, constants=constants)
 
 
 def _subspace_ratios(

@@ -16,10 +16,12 @@ from unweave.metrics.validation import (
     equal_width_bins,
     factor_classes,
     split_samples,
+    standardised,
 )
 
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft", "latte"]
 MODES = ("disentanglement_lib", "dcf", "ubisoft", "latte")
+_REFERENCE = "Kumar et al. 2018, section 3"
 UNPENALISED = 100.0
 """C of machines whose penalty does not matter: that of 10,000 times as many codes."""
 HALF_SAMPLES = 6
@@ -86,21 +88,15 @@ def sap(
     _, gaps = leading_gaps(accuracy)
     value = float(np.mean(gaps))
     centre, low, high = _unpenalised(codes, classes, train, held_out, rng)
-    return Score(
-        "sap",
-        value,
-        low,
-        high,
-        reference="Kumar et al. 2018, section 3",
-        constants={
-            "mode": mode,
-            "training_samples": len(train),
-            "test_samples": len(held_out),
-            "bias": value - centre,
-            "gaps": gaps.tolist(),
-            "accuracies": accuracy.tolist(),
-        },
-    )
+    constants = {
+        "mode": mode,
+        "training_samples": len(train),
+        "test_samples": len(held_out),
+        "bias": value - centre,
+        "gaps": gaps.tolist(),
+        "accuracies": accuracy.tolist(),
+    }
+    return Score("sap", value, low, high, reference=_REFERENCE, constants=constants)
 
 
 def _unpenalised(
@@ -160,8 +156,7 @@ def _guesses(
 
 
 def _correlations(codes: Floats, factors: Floats) -> Score:
-    spread = codes.std(axis=0)
-    z = (codes - codes.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
+    z = standardised(codes)
     v = (factors - factors.mean(axis=0)) / factors.std(axis=0)
     explained = (z.T @ v / len(z)) ** 2
     order, gaps = leading_gaps(explained)
@@ -171,20 +166,14 @@ def _correlations(codes: Floats, factors: Floats) -> Score:
     for sign, leading in zip((1, -1), order, strict=False):
         for k, j in enumerate(leading):
             r = float(z[:, j] @ v[:, k]) / len(z)
-            influence += (
-                sign * 2 * r * (z[:, j] * v[:, k] - r * (z[:, j] ** 2 + v[:, k] ** 2) / 2) / v.shape[1]
-            )
-    low, high = interval_of_terms(value, influence)
-    return Score(
-        "sap",
-        value,
-        low,
-        high,
-        reference="Kumar et al. 2018, section 3, with squared correlations",
-        constants={
-            "mode": "ubisoft",
-            "samples": len(z),
-            "gaps": gaps.tolist(),
-            "accuracies": explained.tolist(),
-        },
-    )
+            effect = z[:, j] * v[:, k] - r * (z[:, j] ** 2 + v[:, k] ** 2) / 2
+            influence += sign * 2 * r * effect / v.shape[1]
+    interval = interval_of_terms(value, influence)
+    reference = f"{_REFERENCE}, with squared correlations"
+    constants = {
+        "mode": "ubisoft",
+        "samples": len(z),
+        "gaps": gaps.tolist(),
+        "accuracies": explained.tolist(),
+    }
+    return Score("sap", value, *interval, reference=reference, constants=constants)

@@ -137,6 +137,18 @@ def wilson(right: float, total: float) -> tuple[float, float]:
     return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
+def clipped(value: float, half: float, range: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
+    """The ends of ``value +- half`` that lie in the range of the score.
+
+    Example:
+        >>> clipped(0.75, 0.5)
+        (0.25, 1.0)
+
+    """
+    low, high = np.clip([value - half, value + half], *range).tolist()
+    return low, high
+
+
 def interval_of_halves(
     value: float, halves: Sequence[float], range: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[float, float]:
@@ -158,8 +170,7 @@ def interval_of_halves(
         [0.285, 0.715]
 
     """
-    half = float(stdtrit(len(halves) - 1, 0.975)) * float(np.std(halves, ddof=1))
-    return max(range[0], value - half), min(range[1], value + half)
+    return clipped(value, float(stdtrit(len(halves) - 1, 0.975)) * float(np.std(halves, ddof=1)), range)
 
 
 def interval_of_terms(
@@ -178,8 +189,7 @@ def interval_of_terms(
     half = 1.96 * float(np.std(terms)) / float(np.sqrt(n))
     if half == 0:
         half = 1.96**2 / (n + 1.96**2) * (range[1] - range[0])
-    low, high = np.clip([value - half, value + half], *range).tolist()
-    return low, high
+    return clipped(value, half, range)
 
 
 def interval_of_held_out(
@@ -214,5 +224,4 @@ def interval_of_held_out(
     quantile = 1.96
     if of_predictors > 0:
         quantile = float(stdtrit((len(x) - 1) * (1 + own / of_predictors) ** 2, 0.975))
-    half = quantile * float(np.sqrt(own + of_predictors))
-    return max(range[0], value - half), min(range[1], value + half)
+    return clipped(value, quantile * float(np.sqrt(own + of_predictors)), range)
