@@ -37,8 +37,6 @@ def fit_softmax(
     *,
     ridge: float = 1.0,
     sample_weights: Floats | None = None,
-    tolerance: float = 1e-9,
-    steps: int = 100,
 ) -> Softmax:
     """The minimum of ``-sum_i w_i log p(y_i | x_i) + ridge/2 ||weights||^2``, by Newton's method.
 
@@ -52,8 +50,6 @@ def fit_softmax(
         classes: how many.
         ridge: penalty.
         sample_weights: (n,).
-        tolerance: the decrement, relative to n, at which to stop.
-        steps: at most.
 
     Example:
         >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -77,7 +73,7 @@ def fit_softmax(
         return -float(np.sum(w * logs[np.arange(n), labels])) + 0.5 * float(np.sum(penalty * b**2)), logs
 
     value, logs = cost(beta)
-    for _ in range(steps):
+    for _ in range(100):
         p = np.exp(logs)
         gradient = design.T @ (w[:, None] * (p - hits)) + penalty * beta
         step = _newton_step(design, w, p, penalty, gradient)
@@ -91,7 +87,7 @@ def fit_softmax(
         else:
             break
         beta, value, logs = beta - size * step, tried, tried_logs
-        if slope < tolerance * n:
+        if slope < 1e-9 * n:
             break
     return Softmax(beta[:-1], beta[-1])
 

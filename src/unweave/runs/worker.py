@@ -33,7 +33,6 @@ def work(
     *,
     stop: Callable[[], bool] = lambda: False,
     device: str = "cpu",
-    threads: int = 1,
     checkpoint_seconds: float = 30.0,
     metrics: Sequence[str] = (),
 ) -> Ended:
@@ -56,7 +55,7 @@ def work(
             return "diverged" if status.is_diverged(folder) else "finished"
         with (folder / LOG).open("a", buffering=1) as log:
             try:
-                return _train_and_score(folder, log, stop, device, threads, checkpoint_seconds, metrics)
+                return _train_and_score(folder, log, stop, device, checkpoint_seconds, metrics)
             except Exception as error:
                 log.write(traceback.format_exc())
                 reason = str(error) if isinstance(error, UnweaveError) else f"{type(error).__name__}: {error}"
@@ -69,7 +68,6 @@ def _train_and_score(
     log: IO[str],
     stop: Callable[[], bool],
     device: str,
-    threads: int,
     checkpoint_seconds: float,
     metrics: Sequence[str],
 ) -> Ended:
@@ -78,7 +76,7 @@ def _train_and_score(
     run = Run(folder)
     _note(log, f"process {os.getpid()} begins {run.config.label}")
     started = time.monotonic()
-    outcome = run.train(device=device, threads=threads, checkpoint_seconds=checkpoint_seconds, stop=stop)
+    outcome = run.train(device=device, checkpoint_seconds=checkpoint_seconds, stop=stop)
     if outcome.status != "finished":
         _note(log, f"{outcome.status} at step {outcome.step}: {outcome.reason}")
         return outcome.status
