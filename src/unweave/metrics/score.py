@@ -1,7 +1,7 @@
 """The form in which every metric answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -53,16 +53,7 @@ class Score:
             {'per_latent': [1.5, 0.5]}
 
         """
-        return {
-            "name": self.name,
-            "value": _plain(self.value),
-            "low": _plain(self.low),
-            "high": _plain(self.high),
-            "range": list(self.range),
-            "higher_is_better": self.higher_is_better,
-            "reference": self.reference,
-            "constants": {key: _plain(value) for key, value in self.constants.items()},
-        }
+        return {name: _plain(value) for name, value in vars(self).items()}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Score":
@@ -78,17 +69,10 @@ class Score:
             raise UnweaveError(
                 f"a stored score needs name and value, {sorted(missing)} is missing: measure it again"
             )
-        low, high = stored.get("range", (0.0, 1.0))
-        return cls(
-            name=str(stored["name"]),
-            value=float("nan") if stored["value"] is None else float(stored["value"]),
-            low=stored.get("low"),
-            high=stored.get("high"),
-            range=(low, high),
-            higher_is_better=bool(stored.get("higher_is_better", True)),
-            reference=str(stored.get("reference", "")),
-            constants=dict(stored.get("constants", {})),
-        )
+        known = {each.name: stored[each.name] for each in fields(cls) if each.name in stored}
+        known["value"] = float("nan") if stored["value"] is None else float(stored["value"])
+        known["range"] = tuple(stored.get("range", (0.0, 1.0)))
+        return cls(**known)
 
 
 def _plain(value: Any) -> Any:

@@ -59,7 +59,7 @@ def work(
             except Exception as error:
                 log.write(traceback.format_exc())
                 reason = str(error) if isinstance(error, UnweaveError) else f"{type(error).__name__}: {error}"
-                fail(folder, reason, log)
+                fail(folder, reason)
                 return "failed"
 
 
@@ -113,7 +113,7 @@ def score(run: "Run", metrics: Sequence[str], device: str = "cpu") -> None:
         atomic.write_json(run.folder / status.SCORED, {"metrics": [*before, *missing]})
 
 
-def fail(folder: Path, reason: str, log: IO[str] | None = None) -> None:
+def fail(folder: Path, reason: str) -> None:
     """Mark a run as failed and write the reason into its log.
 
     Example:
@@ -124,10 +124,7 @@ def fail(folder: Path, reason: str, log: IO[str] | None = None) -> None:
         ('failed', True)
     """
     try:
-        if log is None:
-            with (folder / LOG).open("a") as file:
-                _note(file, f"failed: {reason}")
-        else:
+        with (folder / LOG).open("a") as log:
             _note(log, f"failed: {reason}")
         before = status.readable(folder / status.STATUS)
         content = {**before, "status": "failed", "reason": " ".join(reason.split())[:500]}
