@@ -5,7 +5,7 @@ prints its message without a traceback; in Python it is an ordinary ``ValueError
 """
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 class UnweaveError(ValueError):
@@ -41,3 +41,39 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> UnweaveError:
     near = [by_plain[n] for n in difflib.get_close_matches(plain(name), by_plain, n=2, cutoff=0.6)]
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     return UnweaveError(f"unknown {kind} {name!r}: {hint}(there are: {', '.join(choices) or 'none'})")
+
+
+def check_choice(kind: str, given: object, choices: Collection[str]) -> None:
+    """Raise the error of :func:`unknown` unless ``given`` is one of the choices.
+
+    Example:
+        >>> check_choice("mode", "paper", ("paper", "ubisoft"))
+    """
+    if given not in choices:
+        raise unknown(kind, str(given), choices)
+
+
+def check_at_least(name: str, value: float | None, least: float) -> None:
+    """Raise an error if a number is given and too small.
+
+    Example:
+        >>> check_at_least("prior.components", 0, 1)
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: prior.components must be at least 1, got 0
+    """
+    if value is not None and value < least:
+        raise UnweaveError(f"{name} must be at least {least:g}, got {value:g}")
+
+
+def check_positive(name: str, value: float | None) -> None:
+    """Raise an error if a number is given and not greater than 0.
+
+    Example:
+        >>> check_positive("prior.nu", 0.0)
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: prior.nu must be greater than 0, got 0
+    """
+    if value is not None and not value > 0:
+        raise UnweaveError(f"{name} must be greater than 0, got {value:g}")

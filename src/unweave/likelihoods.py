@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.distributions import Distribution, constraints
 
-from unweave.errors import UnweaveError
+from unweave.errors import check_at_least, check_positive
 from unweave.functional.blur import blur_matrix, blur_profile, blur_with, window_area
 from unweave.functional.untyped import apply_function
 from unweave.slots import Slot
@@ -82,10 +82,8 @@ class OverlapLikelihood(Likelihood, ABC):
         blur_weight: float | None = None,
     ) -> None:
         super().__init__(image_shape)
-        if blur_radius < 0:
-            raise UnweaveError(f"likelihood.blur_radius must be at least 0, got {blur_radius}")
-        if blur_weight is not None and blur_weight < 0:
-            raise UnweaveError(f"likelihood.blur_weight must be at least 0, got {blur_weight:g}")
+        check_at_least("likelihood.blur_radius", blur_radius, 0)
+        check_at_least("likelihood.blur_weight", blur_weight, 0)
         self.augmentation: Augmentation | None = None
         self.weight = 0.0
         if blur != "none":
@@ -188,8 +186,7 @@ class Gaussian(OverlapLikelihood):
         blur_weight: float | None = None,
     ) -> None:
         super().__init__(image_shape, blur=blur, blur_radius=blur_radius, blur_weight=blur_weight)
-        if variance <= 0:
-            raise UnweaveError(f"likelihood.variance must be greater than 0, got {variance}")
+        check_positive("likelihood.variance", variance)
         log_variance = torch.tensor(math.log(variance))
         if learned:
             self.log_variance: Tensor = nn.Parameter(log_variance)

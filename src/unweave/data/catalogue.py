@@ -114,16 +114,11 @@ def check(
         for file in DATASETS[name].originals:
             path = file.find()
             if path is None:
-                verdicts.append(
-                    FileCheck(name, file.name, "missing", f"expected in {data_folder() / file.folder}")
-                )
+                result, detail = "missing", f"expected in {data_folder() / file.folder}"
             elif not file.verifiable(path):
-                verdicts.append(
-                    FileCheck(name, file.name, "not verified", f"neither size nor hash of {path} is known")
-                )
+                result, detail = "not verified", f"neither size nor hash of {path} is known"
             else:
                 problem = file.wrong(path, functools.partial(tell, path))
-                verdicts.append(
-                    FileCheck(name, file.name, "wrong" if problem else "right", problem or str(path))
-                )
+                result, detail = "wrong" if problem else "right", problem or str(path)
+            verdicts.append(FileCheck(name, file.name, result, detail))
     return verdicts

@@ -13,7 +13,7 @@ from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import check_size, decoded_picture
 from unweave.data.space import FactorSpace
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice, unknown
 
 _SPLITS = ("train", "valid", "test")
 
@@ -91,8 +91,7 @@ class CelebA(IndexedDataset):
     def _classes(self, attributes: tuple[str, ...], names: list[str]) -> NDArray[np.int64]:
         header, rows = celeba_table(self.originals[1].require(self.name, self.stand_in))
         for attribute in attributes:
-            if attribute not in header:
-                raise unknown("attribute of CelebA", attribute, header)
+            check_choice("attribute of CelebA", attribute, header)
         columns = [header.index(attribute) for attribute in attributes]
         values = np.array([[rows[name][c] for c in columns] for name in _known(names, rows)])
         return (values > 0).astype(np.int64)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.data.dataset import Batch, Dataset, channels_last
 from unweave.data.space import Array, FactorSpace
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 
 Variant = Literal["xy", "xh", "rg", "xyh_small", "xyh_tiny"]
 Hole = Literal["none", "center", "corner"]
@@ -85,10 +85,8 @@ class Circles(Dataset):
     def __init__(
         self, *, variant: Variant = "xy", hole: Hole = "none", blank: float = 0.0, size: int = 64
     ) -> None:
-        if variant not in get_args(Variant):
-            raise unknown("variant of Circles", str(variant), get_args(Variant))
-        if hole not in get_args(Hole):
-            raise unknown("hole of Circles", str(hole), get_args(Hole))
+        check_choice("variant of Circles", variant, get_args(Variant))
+        check_choice("hole of Circles", hole, get_args(Hole))
         if not isinstance(blank, (int, float)) or not 0 <= blank < 1:
             raise UnweaveError(f"blank of Circles must be a fraction from 0 to below 1, got {blank!r}")
         if not isinstance(size, int) or isinstance(size, bool) or size < 8:

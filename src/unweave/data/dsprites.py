@@ -16,7 +16,7 @@ from unweave.data.dataset import Batch, Channels, channels_last
 from unweave.data.files import OriginalFile, require
 from unweave.data.indexed import IndexedDataset
 from unweave.data.space import Array, FactorSpace
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 
 logger = logging.getLogger("unweave")
 
@@ -78,8 +78,7 @@ class DSprites(IndexedDataset):
     stand_in = "data=DSprites data.source=rendered (the same images)"
 
     def __init__(self, *, source: Source = "rendered") -> None:
-        if source not in get_args(Source):
-            raise unknown("source of DSprites", str(source), get_args(Source))
+        check_choice("source of DSprites", source, get_args(Source))
         self.source = source
         self._packed: NDArray[np.uint8] | None = None
         if source == "file":

@@ -17,7 +17,7 @@ from unweave.data.dataset import channels_last, user_path
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import check_size
 from unweave.data.space import FactorSpace
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 
 logger = logging.getLogger("unweave")
 
@@ -75,8 +75,7 @@ class Glyphs(IndexedDataset):
     def __init__(
         self, *, typefaces: Literal["bundled", "system"] = "bundled", most: int = 16, size: int = 64
     ) -> None:
-        if typefaces not in ("bundled", "system"):
-            raise unknown("typefaces of Glyphs", str(typefaces), ("bundled", "system"))
+        check_choice("typefaces of Glyphs", typefaces, ("bundled", "system"))
         if check_size(size, self.name) < 24:
             raise UnweaveError(f"size of Glyphs must be at least 24 pixels, got {size}")
         if most < 1:

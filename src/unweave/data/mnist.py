@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.space import FactorSpace
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 
 Part = Literal["train", "test"]
 Split = Literal["train", "test", "all"]
@@ -30,8 +30,7 @@ class _IDX(IndexedDataset):
     md5: ClassVar[dict[str, str]] = {}
 
     def __init__(self, *, split: Split = "train") -> None:
-        if split not in get_args(Split):
-            raise unknown(f"split of {self.name}", str(split), get_args(Split))
+        check_choice(f"split of {self.name}", split, get_args(Split))
         self.split = split
         parts: tuple[Part, ...] = ("train", "test") if split == "all" else (split,)
         pixels = np.concatenate([self._read(part, 0) for part in parts])

@@ -8,7 +8,7 @@ from unweave.data.dataset import Channels
 from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.space import FactorSpace
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 
 _FILES = {
     "toy": ("mpi3d_toy.npz", "55889cb7c7dfc655d6e0277beee88868"),
@@ -52,8 +52,7 @@ class MPI3D(IndexedDataset):
     stand_in = "data=Shapes3D or data=Objects3D"
 
     def __init__(self, *, variant: Literal["toy", "realistic", "real", "complex"] = "toy") -> None:
-        if variant not in _FILES:
-            raise unknown("variant of MPI3D", str(variant), _FILES)
+        check_choice("variant of MPI3D", variant, _FILES)
         self.variant = variant
         path = self.originals[list(_FILES).index(variant)].require(self.name, self.stand_in)
         file = Npz(path)

@@ -31,6 +31,7 @@ _FOCAL = 2.3 * _FINE
 _LOOK_AT = np.array([0.0, 0.0, 0.46])
 _GROUND = np.array([0.80, 0.80, 0.78])
 # Towards the light, as the camera sees it: right, up, towards the camera.
+_GLASS = np.array([0.2, 0.25, 0.32])
 _LIGHTS = np.array([[-0.8, 0.5, 0.4], [0.8, 0.5, 0.4], [0.0, 1.0, 0.25], [0.1, 0.25, 1.0]])
 _STRENGTH = np.array([0.85, 0.85, 1.0, 0.7])
 
@@ -134,12 +135,14 @@ class _Toy:
         kind: Literal["ball", "box", "tube", "cone"],
         centre: tuple[float, float, float],
         half: tuple[float, float, float],
-        colour: Array,
+        colour: Array | float,
         axis: Literal["x", "y", "z"] = "z",
         pitch: float = 0.0,
-        both_sides: bool = False,
     ) -> None:
-        """Add a part; the tube's or cone's own z lies along `axis`; `pitch` (degrees) then turns around y."""
+        """Add a part, and its mirror image if it does not stand in the middle, at y = 0.
+
+        The tube's or cone's own z lies along `axis`; `pitch` (degrees) then turns around y.
+        """
         turn = {
             "z": np.eye(3),
             "x": np.array([[0.0, 0, 1], [0, 1, 0], [-1, 0, 0]]),
@@ -147,9 +150,9 @@ class _Toy:
         }[axis]
         angle = np.deg2rad(pitch)
         tilt = np.array([[np.cos(angle), 0, np.sin(angle)], [0, 1, 0], [-np.sin(angle), 0, np.cos(angle)]])
-        for side in (1, -1) if both_sides else (1,):
+        for side in (1, -1) if centre[1] else (1,):
             place = np.array(centre) * [1, side, 1]
-            self.parts.append(Part(kind, place, np.array(half), tilt @ turn, colour))
+            self.parts.append(Part(kind, place, np.array(half), tilt @ turn, np.full(3, colour)))
 
 
 def build(category: int, instance: int) -> list[Part]:
@@ -170,23 +173,16 @@ def build(category: int, instance: int) -> list[Part]:
 
 
 def _animal(toy: _Toy, rng: Generator, colour: Array) -> None:
-    length, girth, leg, neck = (
-        rng.uniform(0.38, 0.62),
-        rng.uniform(0.15, 0.26),
-        rng.uniform(0.2, 0.5),
-        rng.uniform(0.0, 0.5),
-    )
+    length, girth, leg, neck = rng.uniform([0.38, 0.15, 0.2, 0.0], [0.62, 0.26, 0.5, 0.5])
     dark = 0.55 * colour
     back = leg + girth
     toy.add("ball", (0, 0, back), (length, girth, girth), colour)
     for x in (0.6 * length, -0.6 * length):
-        toy.add(
-            "tube", (x, 0.6 * girth, leg / 2 + 0.03), (0.055, 0.055, leg / 2 + 0.03), dark, both_sides=True
-        )
+        toy.add("tube", (x, 0.6 * girth, leg / 2 + 0.03), (0.055, 0.055, leg / 2 + 0.03), dark)
     head = (length + 0.1 + 0.2 * neck, 0.0, back + girth * 0.4 + neck)
     toy.add("ball", head, (0.19, 0.13, 0.14), colour)
     toy.add("ball", (head[0] + 0.16, 0, head[2] - 0.04), (0.1, 0.07, 0.07), dark)
-    toy.add("cone", (head[0] - 0.06, 0.08, head[2] + 0.18), (0.05, 0.05, 0.09), dark, both_sides=True)
+    toy.add("cone", (head[0] - 0.06, 0.08, head[2] + 0.18), (0.05, 0.05, 0.09), dark)
     middle = ((0.7 * length + head[0]) / 2, 0.0, (back + head[2]) / 2)
     toy.add("tube", middle, (0.075, 0.075, 0.16 + neck / 2), colour, pitch=25)
     toy.add("tube", (-length - 0.1, 0, back + 0.05), (0.03, 0.03, 0.22), dark, pitch=-55)
@@ -196,21 +192,15 @@ def _human(toy: _Toy, rng: Generator, colour: Array) -> None:
     leg, broad, arm = rng.uniform(0.38, 0.55), rng.uniform(0.14, 0.24), rng.uniform(-50, 60)
     skin = np.array([0.85, 0.65, 0.5]) * rng.uniform(0.5, 1.1)
     trousers = colour[::-1] * 0.6
-    toy.add("tube", (0, 0.09, leg / 2), (0.07, 0.07, leg / 2), trousers, both_sides=True)
-    toy.add("ball", (0.05, 0.09, 0.04), (0.11, 0.06, 0.045), np.full(3, 0.15), both_sides=True)
+    toy.add("tube", (0, 0.09, leg / 2), (0.07, 0.07, leg / 2), trousers)
+    toy.add("ball", (0.05, 0.09, 0.04), (0.11, 0.06, 0.045), 0.15)
     toy.add("box", (0, 0, leg + 0.21), (0.11, broad, 0.22), colour)
     toy.add("ball", (0, 0, leg + 0.6), (0.13, 0.13, 0.16), skin)
     toy.add("ball", (-0.03, 0, leg + 0.66), (0.135, 0.14, 0.13), 0.3 * skin)
     out = 0.22 * np.sin(np.deg2rad(arm))
+    toy.add("tube", (out, broad + 0.06, leg + 0.24), (0.045, 0.045, 0.22), colour, pitch=-arm)
     toy.add(
-        "tube", (out, broad + 0.06, leg + 0.24), (0.045, 0.045, 0.22), colour, pitch=-arm, both_sides=True
-    )
-    toy.add(
-        "ball",
-        (2 * out, broad + 0.06, leg + 0.03 + 0.2 * (1 - np.cos(np.deg2rad(arm)))),
-        (0.06,) * 3,
-        skin,
-        both_sides=True,
+        "ball", (2 * out, broad + 0.06, leg + 0.03 + 0.2 * (1 - np.cos(np.deg2rad(arm)))), (0.06,) * 3, skin
     )
     if rng.random() < 0.5:
         toy.add("tube", (0, 0, leg + 0.79), (0.11, 0.11, 0.07), trousers)
@@ -226,48 +216,28 @@ def _plane(toy: _Toy, rng: Generator, colour: Array) -> None:
     toy.add("box", (-0.88 * length, 0, 0.55), (0.09, 0.02, 0.16), dark)
     toy.add("ball", (0.45 * length, 0, 0.4 + 0.75 * thick), (0.15, 0.07, 0.07), np.array([0.25, 0.3, 0.35]))
     if rng.random() < 0.5:
-        toy.add("cone", (length + 0.02, 0, 0.4), (0.06, 0.06, 0.08), np.full(3, 0.2), axis="x")
-        toy.add("box", (length + 0.01, 0, 0.4), (0.012, 0.2, 0.02), np.full(3, 0.25))
+        toy.add("cone", (length + 0.02, 0, 0.4), (0.06, 0.06, 0.08), 0.2, axis="x")
+        toy.add("box", (length + 0.01, 0, 0.4), (0.012, 0.2, 0.02), 0.25)
     else:
-        toy.add(
-            "tube",
-            (0.08, 0.45 * span, 0.32 + high),
-            (0.06, 0.06, 0.14),
-            np.full(3, 0.7),
-            axis="x",
-            both_sides=True,
-        )
+        toy.add("tube", (0.08, 0.45 * span, 0.32 + high), (0.06, 0.06, 0.14), 0.7, axis="x")
     for x, y in ((0.5 * length, 0.0), (-0.05, 0.18)):
-        toy.add("tube", (x, y, 0.16), (0.02, 0.02, 0.14), np.full(3, 0.4), both_sides=y > 0)
-        toy.add("tube", (x, y, 0.07), (0.07, 0.07, 0.03), np.full(3, 0.1), axis="y", both_sides=y > 0)
+        toy.add("tube", (x, y, 0.16), (0.02, 0.02, 0.14), 0.4)
+        toy.add("tube", (x, y, 0.07), (0.07, 0.07, 0.03), 0.1, axis="y")
 
 
 def _wheels(toy: _Toy, places: list[float], side: float, radius: float) -> None:
     for x in places:
-        toy.add("tube", (x, side, radius), (radius, radius, 0.05), np.full(3, 0.1), axis="y", both_sides=True)
-        toy.add(
-            "tube",
-            (x, side + 0.03, radius),
-            (0.5 * radius, 0.5 * radius, 0.03),
-            np.full(3, 0.7),
-            axis="y",
-            both_sides=True,
-        )
+        toy.add("tube", (x, side, radius), (radius, radius, 0.05), 0.1, axis="y")
+        toy.add("tube", (x, side + 0.03, radius), (0.5 * radius, 0.5 * radius, 0.03), 0.7, axis="y")
 
 
 def _truck(toy: _Toy, rng: Generator, colour: Array) -> None:
-    radius, cab, load, top = (
-        rng.uniform(0.09, 0.14),
-        rng.uniform(0.14, 0.22),
-        rng.uniform(0.36, 0.56),
-        rng.uniform(0.16, 0.36),
-    )
-    glass = np.array([0.2, 0.25, 0.32])
+    radius, cab, load, top = rng.uniform([0.09, 0.14, 0.36, 0.16], [0.14, 0.22, 0.56, 0.36])
     floor = 1.6 * radius
-    toy.add("box", (0, 0, floor), (load + cab, 0.2, 0.03), np.full(3, 0.25))
+    toy.add("box", (0, 0, floor), (load + cab, 0.2, 0.03), 0.25)
     front = load
     toy.add("box", (front, 0, floor + 0.2), (cab, 0.22, 0.2), colour)
-    toy.add("box", (front + 0.35 * cab, 0, floor + 0.28), (0.7 * cab, 0.225, 0.08), glass)
+    toy.add("box", (front + 0.35 * cab, 0, floor + 0.28), (0.7 * cab, 0.225, 0.08), _GLASS)
     kind = rng.integers(3)
     box = np.array([0.9, 0.9, 0.85]) if rng.random() < 0.6 else colour[[1, 2, 0]]
     if kind == 0:
@@ -275,7 +245,7 @@ def _truck(toy: _Toy, rng: Generator, colour: Array) -> None:
     elif kind == 1:
         toy.add("tube", (-cab, 0, floor + 0.24), (0.22, 0.22, load - 0.03), box, axis="x")
     else:
-        toy.add("box", (-cab, 0.21, floor + 0.14), (load - 0.03, 0.02, 0.13), box, both_sides=True)
+        toy.add("box", (-cab, 0.21, floor + 0.14), (load - 0.03, 0.02, 0.13), box)
         toy.add("box", (-cab - load + 0.05, 0, floor + 0.14), (0.02, 0.22, 0.13), box)
         toy.add("ball", (-cab, 0, floor + 0.1), (0.8 * load, 0.18, 0.17), np.array([0.45, 0.33, 0.2]))
     _wheels(
@@ -287,38 +257,20 @@ def _truck(toy: _Toy, rng: Generator, colour: Array) -> None:
 
 
 def _car(toy: _Toy, rng: Generator, colour: Array) -> None:
-    length, height, radius, roof = (
-        rng.uniform(0.55, 0.78),
-        rng.uniform(0.1, 0.16),
-        rng.uniform(0.11, 0.16),
-        rng.uniform(0.22, 0.46),
-    )
+    length, height, radius, roof = rng.uniform([0.55, 0.1, 0.11, 0.22], [0.78, 0.16, 0.16, 0.46])
     back = rng.uniform(-0.22, 0.02)
-    glass = np.array([0.2, 0.25, 0.32])
     middle = radius + height
     toy.add("box", (0, 0, middle), (length, 0.3, height), colour)
     toy.add("ball", (length, 0, middle), (0.1, 0.3, height), colour)
     toy.add("ball", (-length, 0, middle), (0.08, 0.3, height), colour)
     if rng.random() < 0.75:
-        toy.add("ball", (back, 0, middle + height), (1.25 * roof, 0.265, rng.uniform(0.2, 0.32)), glass)
+        toy.add("ball", (back, 0, middle + height), (1.25 * roof, 0.265, rng.uniform(0.2, 0.32)), _GLASS)
         toy.add("box", (back, 0, middle + height + 0.19), (0.7 * roof, 0.22, 0.025), colour)
     else:
-        toy.add("box", (0.15, 0, middle + height + 0.06), (0.02, 0.26, 0.09), glass, pitch=-25)
+        toy.add("box", (0.15, 0, middle + height + 0.06), (0.02, 0.26, 0.09), _GLASS, pitch=-25)
         toy.add("box", (-0.12, 0, middle + height + 0.03), (0.1, 0.24, 0.06), 0.4 * colour)
-    toy.add(
-        "ball",
-        (length + 0.05, 0.2, middle + 0.02),
-        (0.05, 0.06, 0.05),
-        np.array([1.0, 1.0, 0.75]),
-        both_sides=True,
-    )
-    toy.add(
-        "ball",
-        (-length - 0.03, 0.2, middle + 0.02),
-        (0.05, 0.06, 0.04),
-        np.array([0.8, 0.1, 0.1]),
-        both_sides=True,
-    )
+    toy.add("ball", (length + 0.05, 0.2, middle + 0.02), (0.05, 0.06, 0.05), np.array([1.0, 1.0, 0.75]))
+    toy.add("ball", (-length - 0.03, 0.2, middle + 0.02), (0.05, 0.06, 0.04), np.array([0.8, 0.1, 0.1]))
     _wheels(toy, [0.62 * length, -0.62 * length], 0.29, radius)
 
 

@@ -1,7 +1,7 @@
 """Pictures of any size and kind as arrays of one size: orientation, transparency, crop, antialiased resize."""
 
 import io
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,8 @@ if TYPE_CHECKING:
 GREY = {"1", "L", "LA", "La", "I;16", "I;16L", "I;16B", "I;16N"}
 COLOUR = {"P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"}
 
-Filter = Literal["bilinear", "bicubic", "lanczos"]
 
-
-def fit(
-    picture: "Image",
-    size: int,
-    channels: int,
-    *,
-    crop: int | None = 0,
-    resample: Filter = "bilinear",
-) -> NDArray[np.uint8]:
+def fit(picture: "Image", size: int, channels: int, *, crop: int | None = 0) -> NDArray[np.uint8]:
     """Pixels (size, size, channels) of a picture.
 
     It is turned as its EXIF tag says, laid over black where it is transparent, cropped and resized with an
@@ -36,7 +27,6 @@ def fit(
         channels: 1 (grey) or 3 (RGB).
         crop: side of the central square that is cut out first; 0: as large as fits; None: nothing is truncated, a
             picture that is not square is squeezed.
-        resample: filter of the resize.
 
     Example:
         >>> import PIL.Image
@@ -64,7 +54,7 @@ def fit(
         # Not resize(box=...): its filter looks beyond the box.
         picture = picture.crop((left, top, left + side, top + side))
     if picture.size != (size, size):
-        picture = picture.resize((size, size), PIL.Image.Resampling[resample.upper()])
+        picture = picture.resize((size, size), PIL.Image.Resampling.BILINEAR)
     return np.asarray(picture, np.uint8).reshape(size, size, channels)
 
 
@@ -90,9 +80,7 @@ def decoded_picture(
         raise UnweaveError(f"{name} is a broken image ({error})") from None
 
 
-def resized(
-    pixels: NDArray[np.uint8], size: int, *, crop: int | None = None, resample: Filter = "bilinear"
-) -> NDArray[np.uint8]:
+def resized(pixels: NDArray[np.uint8], size: int) -> NDArray[np.uint8]:
     """Images (n, H, W, C), C = 1 or 3, as (n, size, size, C).
 
     Example:
@@ -107,7 +95,7 @@ def resized(
     out = np.empty((n, size, size, channels), np.uint8)
     for i, image in enumerate(pixels):
         picture = PIL.Image.fromarray(image[..., 0] if channels == 1 else image)
-        out[i] = fit(picture, size, channels, crop=crop, resample=resample)
+        out[i] = fit(picture, size, channels, crop=None)
     return out
 
 

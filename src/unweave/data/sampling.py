@@ -44,7 +44,7 @@ class _Chosen(Dataset):
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` images, each taken with its acceptance."""
         if self.count is not None:
-            rows = self._rows(n, rng, lambda m: rng.integers(self._counted(), size=m))
+            rows = self._rows(n, rng)
             return Batch(self.dataset._images_of_rows(rows, rng), self.factors_at(rows))
         images, points, have = [], [], 0
         for _ in range(_TRIES):
@@ -106,11 +106,11 @@ class _Chosen(Dataset):
     def _propose_pairs(self, n: int, rng: Generator, k: int | None) -> tuple[Array, Array]:
         return self.dataset._propose_pairs(n, rng, k)
 
-    def _rows(self, n: int, rng: Generator, draw: Any) -> NDArray[np.int64]:
+    def _rows(self, n: int, rng: Generator) -> NDArray[np.int64]:
         found: list[NDArray[np.int64]] = []
         have = 0
         for _ in range(_TRIES):
-            rows = draw(max(2 * (n - have), 16))
+            rows = rng.integers(self._counted(), size=max(2 * (n - have), 16))
             chance = self.weight(self.factors_at(rows))
             found.append(rows[rng.random(len(rows)) < chance])
             have += len(found[-1])

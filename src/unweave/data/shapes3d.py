@@ -16,7 +16,7 @@ from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.shapes3d_renderer import FLOOR, OBJECT, SIZE, SKY, WALL, view
 from unweave.data.space import Array, FactorSpace
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 
 logger = logging.getLogger("unweave")
 
@@ -84,8 +84,7 @@ class Shapes3D(IndexedDataset):
     stand_in = "data=Shapes3D data.source=rendered"
 
     def __init__(self, *, source: Source = "rendered") -> None:
-        if source not in get_args(Source):
-            raise unknown("source of Shapes3D", str(source), get_args(Source))
+        check_choice("source of Shapes3D", source, get_args(Source))
         self.source = source
         self._tables: _Tables | None = None
         if source == "file":

@@ -17,7 +17,7 @@ from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import check_size, resized
 from unweave.data.space import FactorSpace
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 
 _FILES = {
     "train": ("5x46789x9x18x6x2x96x96-training", (131_896_188, 348, 71_052)),
@@ -84,8 +84,7 @@ class SmallNORB(IndexedDataset):
     stand_in = "data=Objects3D data.channels=1"
 
     def __init__(self, *, split: Split = "train", size: int = 64) -> None:
-        if split not in get_args(Split):
-            raise unknown("split of SmallNORB", str(split), get_args(Split))
+        check_choice("split of SmallNORB", split, get_args(Split))
         check_size(size, self.name)
         parts = ("train", "test") if split == "all" else (split,)
         files = [[_file(p, i).require(self.name, self.stand_in) for i in range(3)] for p in parts]

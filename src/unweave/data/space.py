@@ -9,7 +9,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 
 Array = NDArray[Any]
 Size = int | tuple[float, float]
@@ -67,8 +67,7 @@ class FactorSpace:
             >>> FactorSpace(("x", "y"), (4, 4)).column("y")
             1
         """
-        if name not in self.names:
-            raise unknown("factor", name, self.names)
+        check_choice("factor", name, self.names)
         return self.names.index(name)
 
     def check(self, factors: ArrayLike) -> Array:

@@ -13,7 +13,7 @@ from unweave.data.dsprites import DSprites
 from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.space import Array, FactorSpace
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 
 _SIZE = 64
 _BYTES = _SIZE * _SIZE * 3
@@ -102,10 +102,8 @@ class BusySprites(IndexedDataset):
     stand_in = "data=BusySprites data.ground=texture data.picture=swirls"
 
     def __init__(self, *, ground: Ground = "color", picture: Literal["swirls", "scream"] = "swirls") -> None:
-        if ground not in get_args(Ground):
-            raise unknown("ground of BusySprites", str(ground), get_args(Ground))
-        if picture not in ("swirls", "scream"):
-            raise unknown("picture of BusySprites", str(picture), ("swirls", "scream"))
+        check_choice("ground of BusySprites", ground, get_args(Ground))
+        check_choice("picture of BusySprites", picture, ("swirls", "scream"))
         self.ground, self.picture = ground, picture
         self._sprites = DSprites()
         self._patches: NDArray[np.uint8] | None = None

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_at_least
 from unweave.gan.games import OriginalGame, WassersteinGame
 from unweave.networks.infogan import InfoGANCritic, InfoGANGenerator
 from unweave.objectives import Objective
@@ -280,8 +280,7 @@ class InfoWGANGP(GAN):
         critic_learning_rate: float = 1e-4,
         critic_steps: int = 1,
     ) -> None:
-        if eta < 0:
-            raise UnweaveError(f"model.eta must be at least 0, got {eta:g}")
+        check_at_least("model.eta", eta, 0)
         super().__init__(
             image_shape,
             continuous=continuous,
@@ -308,13 +307,11 @@ def _check_codes(continuous: int, categorical: tuple[int, ...], noise: int) -> N
             f"model needs at least one code, and at least 2 classes in each categorical code, got "
             f"model.continuous={continuous} and model.categorical={list(categorical)}"
         )
-    if noise < 0:
-        raise UnweaveError(f"model.noise must be at least 0, got {noise}")
+    check_at_least("model.noise", noise, 0)
 
 
 def _check_training(lambda_mi: float, critic_learning_rate: float, critic_steps: int) -> None:
-    if lambda_mi < 0:
-        raise UnweaveError(f"model.lambda_mi must be at least 0, got {lambda_mi:g}")
+    check_at_least("model.lambda_mi", lambda_mi, 0)
     if critic_learning_rate <= 0 or critic_steps < 1:
         raise UnweaveError(
             f"model.critic_learning_rate must be greater than 0 and model.critic_steps at least 1, got "

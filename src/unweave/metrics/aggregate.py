@@ -6,11 +6,9 @@ are Gaussian and all N are known, so that marginals can be read off grids. A tes
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from unweave.metrics.validation import check_codes, check_scales
-
-Floats = NDArray[np.float64]
+from unweave.metrics.validation import Floats, Integers, check_codes, check_scales
 
 LOG_2PI = float(np.log(2 * np.pi))
 """log 2 pi, the constant of Gaussian densities."""
@@ -62,8 +60,7 @@ def log_joint(z: ArrayLike, means: ArrayLike, scales: ArrayLike, *, block: int =
             logs -= peak[:, None]
             running = np.logaddexp(running, peak + np.log(np.exp(logs, out=logs).sum(axis=1)))
         total[part] = running
-    result: Floats = total - np.log(len(m)) - np.sum(np.log(unit))
-    return result
+    return np.asarray(total - np.log(len(m)) - np.sum(np.log(unit)))
 
 
 def log_marginals(z: ArrayLike, means: ArrayLike, scales: ArrayLike) -> Floats:
@@ -107,9 +104,7 @@ class Mixture:
         [-13.42, -0.92]
     """
 
-    def __init__(
-        self, means: Floats, scales: Floats, classes: NDArray[np.int64], sizes: tuple[int, ...]
-    ) -> None:
+    def __init__(self, means: Floats, scales: Floats, classes: Integers, sizes: tuple[int, ...]) -> None:
         self.means, self.classes, self.sizes = means, classes, sizes
         floor = _NARROW * float(np.ptp(means))
         self.scales = np.maximum(scales, floor)
@@ -120,7 +115,7 @@ class Mixture:
             self._grid(np.flatnonzero(steps == step), narrowest * _RATIO**step) for step in np.unique(steps)
         ]
 
-    def _grid(self, rows: NDArray[np.int64], narrowest: float) -> tuple[float, float, list[Floats]]:
+    def _grid(self, rows: Integers, narrowest: float) -> tuple[float, float, list[Floats]]:
         """Origin, spacing and the summed components (values, points) of each factor."""
         mu, sd = self.means[rows], self.scales[rows]
         spacing = narrowest / _FINE
@@ -147,7 +142,7 @@ class Mixture:
                 table += np.bincount(cells.ravel(), flat, minlength=len(table))
         return origin, spacing, [t.reshape(size, points) for t, size in zip(tables, self.sizes, strict=True)]
 
-    def log_density(self, z: Floats, factor: int | None, values: NDArray[np.int64] | None) -> Floats:
+    def log_density(self, z: Floats, factor: int | None, values: Integers | None) -> Floats:
         """``log q(z | v_factor = value)`` of each z (s,) with its own value (s,); ``log q(z)`` without a factor."""
         density = np.zeros(len(z))
         for origin, spacing, tables in self.grids:
@@ -170,8 +165,7 @@ class Mixture:
             logs = -0.5 * ((z[i] - m) / s) ** 2 - np.log(s)
             peak = float(logs.max())
             density[i] = np.exp(max(peak, -700.0)) * float(np.exp(logs - peak).sum())
-        result: Floats = np.log(np.maximum(density, 1e-300)) - np.log(total) - 0.5 * LOG_2PI
-        return result
+        return np.log(np.maximum(density, 1e-300)) - np.log(total) - 0.5 * LOG_2PI
 
 
 def _lagrange(t: Floats) -> list[Floats]:

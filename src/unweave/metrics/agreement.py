@@ -6,13 +6,12 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count
+from unweave.metrics.validation import Floats, check_count
 
-Floats = NDArray[np.float64]
 Kind = Literal["pearson", "kendall", "spearman"]
 KINDS = ("pearson", "kendall", "spearman")
 
@@ -36,8 +35,7 @@ class Agreement:
     def score(self, one: str, two: str) -> Score:
         """The correlation of two metrics as a score."""
         for name in (one, two):
-            if name not in self.names:
-                raise unknown("metric", name, self.names)
+            check_choice("metric", name, self.names)
         i, j = self.names.index(one), self.names.index(two)
         return Score(
             f"{self.kind} of {one} and {two}",
@@ -73,8 +71,7 @@ def agreement(
         1.0
 
     """
-    if kind not in KINDS:
-        raise unknown("kind of agreement", kind, KINDS)
+    check_choice("kind of agreement", kind, KINDS)
     resamples = check_count("resamples", resamples, 1)
     names = tuple(scores)
     try:
@@ -115,8 +112,7 @@ def _correlations(tables: Floats, kind: str) -> Floats:
     )
     each = np.arange(tables.shape[1])
     values[:, each, each] = 1.0
-    clipped: Floats = np.clip(np.round(values, 14), -1.0, 1.0)
-    return clipped
+    return np.asarray(np.clip(np.round(values, 14), -1.0, 1.0))
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.metrics.interventions import Encode, EncodeOnce, FactorSource, Plan, plan_pairs
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_codes, check_pair, factor_classes, standardised
+from unweave.metrics.validation import Floats, Integers, check_codes, check_pair, factor_classes, standardised
 from unweave.metrics.votes import VotingProtocol, choose_protocol, plan_votes, score_votes
 
 
@@ -132,18 +132,18 @@ def _protocol(mode: str, samples: int | None, votes: int | None, evaluation_vote
 
 
 def _score(
-    codes: NDArray[np.float64], plan: Plan, blocks: Plan | None, factors: int, mode: str, protocol: _Protocol
+    codes: Floats, plan: Plan, blocks: Plan | None, factors: int, mode: str, protocol: _Protocol
 ) -> Score:
     training = slice(protocol.votes)
     features = mean_differences(codes, plan)
     known = features[training]
 
-    def prepared(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    def prepared(x: Floats) -> Floats:
         return standardised(x, known) if protocol.standardised else x
 
     model = fit_softmax(prepared(known), plan.asked[training], factors, ridge=protocol.ridge)
 
-    def right(x: NDArray[np.float64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def right(x: Floats, asked: Integers) -> NDArray[np.bool_]:
         return np.asarray(model.predict(prepared(x)) == asked)
 
     return score_votes(
@@ -158,7 +158,7 @@ def _score(
     )
 
 
-def mean_differences(codes: NDArray[np.float64], plan: Plan) -> NDArray[np.float64]:
+def mean_differences(codes: Floats, plan: Plan) -> Floats:
     """The mean |z_1 - z_2| of each vote's pairs, (votes, latents).
 
     Example:

@@ -6,15 +6,20 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import unknown
+from unweave.errors import check_choice
 from unweave.metrics.predictors import BACKENDS, Backend, fit_predictor
 from unweave.metrics.score import Score, interval_of_halves, interval_of_held_out
-from unweave.metrics.validation import check_count, check_pair, factor_classes, split_samples
+from unweave.metrics.validation import (
+    Floats,
+    Integers,
+    check_count,
+    check_pair,
+    factor_classes,
+    split_samples,
+)
 
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft"]
 MODES = ("disentanglement_lib", "dcf", "ubisoft")
-Floats = NDArray[np.float64]
-Rows = NDArray[np.int64]
 _REFERENCE = "Eastwood & Williams 2018"
 
 
@@ -84,10 +89,8 @@ def dci(
         {'dci': 1.0, 'dci_completeness': 1.0, 'dci_informativeness': 1.0}
 
     """
-    if mode not in MODES:
-        raise unknown("mode of dci", mode, MODES)
-    if backend not in BACKENDS:
-        raise unknown("backend of dci", backend, BACKENDS)
+    check_choice("mode of dci", mode, MODES)
+    check_choice("backend of dci", backend, BACKENDS)
     if mode == "ubisoft" and backend not in ("forest", "lasso"):
         backend = "forest"
     half_samples, seed = check_count("half_samples", half_samples, 0), check_count("seed", seed, 0)
@@ -101,7 +104,7 @@ def dci(
     if mode == "ubisoft":
         train = held_out = np.arange(len(z))
 
-    def weigh(trained: Rows, tested: Rows) -> tuple[Floats, Floats]:
+    def weigh(trained: Integers, tested: Integers) -> tuple[Floats, Floats]:
         return _weigh(z[trained], targets[trained], z[tested], targets[tested], backend, mode, seed)
 
     regressed = mode == "ubisoft" or backend == "lasso"
@@ -248,5 +251,4 @@ def _shared(importance: Floats, codes: Floats) -> Floats:
     white = np.where(moves, (codes - codes.mean(axis=0)) / np.where(moves, spread, 1.0), 0.0)
     alike = np.abs(white.T @ white) / len(codes) > 1 - 1e-12
     np.fill_diagonal(alike, True)
-    result: Floats = (alike / alike.sum(axis=1, keepdims=True)) @ importance
-    return result
+    return np.asarray((alike / alike.sum(axis=1, keepdims=True)) @ importance)

@@ -3,14 +3,12 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.aggregate import LOG_2PI, log_joint, log_marginals
-from unweave.metrics.score import Score, interval_of_mean
-from unweave.metrics.validation import check_codes, check_count, check_scales, standardised
-
-Floats = NDArray[np.float64]
+from unweave.metrics.score import Score, clipped, interval_of_mean
+from unweave.metrics.validation import Floats, check_codes, check_count, check_scales, standardised
 
 Estimator = Literal["exact", "batch", "weighted"]
 
@@ -54,8 +52,7 @@ def decomposition(
         True
 
     """
-    if estimator not in ("exact", "batch", "weighted"):
-        raise unknown("estimator of decomposition", estimator, ("exact", "batch", "weighted"))
+    check_choice("estimator of decomposition", estimator, ("exact", "batch", "weighted"))
     mu = check_codes(means, "means")
     sd = check_scales(scales, mu)
     samples, batch = check_count("samples", samples, 2), check_count("batch", batch, 2)
@@ -153,17 +150,10 @@ def gaussian_total_correlation(codes: ArrayLike) -> Score:
         changes = 0.5 * (np.sum(np.log1p(-alone), axis=1) - np.log1p(-leverage))
         centre = value - left * float(np.mean(changes))
         half = 1.96 * float(np.std(changes)) * float(np.sqrt(left))
-        low, high = max(0.0, centre - half), max(0.0, centre + half)
-    return Score(
-        "gaussian_total_correlation",
-        value,
-        low,
-        high,
-        (0.0, None),
-        False,
-        "Locatello et al. 2019, section 5.2",
-        {"unit": "nats", "samples": len(z), "latents": z.shape[1]},
-    )
+        low, high = clipped(centre, half, (0.0, np.inf))
+    constants = {"unit": "nats", "samples": len(z), "latents": z.shape[1]}
+    name, reference = "gaussian_total_correlation", "Locatello et al. 2019, section 5.2"
+    return Score(name, value, low, high, (0.0, None), False, reference, constants)
 
 
 def classifier_total_correlation(
@@ -207,19 +197,13 @@ def classifier_total_correlation(
         network.fit(np.vstack([z[train], shuffled[train]]), np.repeat([1, 0], len(train)))
     logs = network.predict_log_proba(z[test])
     logits = np.clip(logs[:, 1] - logs[:, 0], -50, 50)
-    return Score(
-        "classifier_total_correlation",
-        *interval_of_mean(logits),
-        (None, None),
-        False,
-        "Kim & Mnih 2018, Eq. 3",
-        {"unit": "nats", "samples": len(z), "hidden": list(hidden), "steps": steps},
-    )
+    constants = {"unit": "nats", "samples": len(z), "hidden": list(hidden), "steps": steps}
+    name, reference = "classifier_total_correlation", "Kim & Mnih 2018, Eq. 3"
+    return Score(name, *interval_of_mean(logits), (None, None), False, reference, constants)
 
 
 def _log_normal(z: Floats, mu: Floats, sd: Floats) -> Floats:
-    result: Floats = -0.5 * (((z - mu) / sd) ** 2 + LOG_2PI) - np.log(sd)
-    return result
+    return -0.5 * (((z - mu) / sd) ** 2 + LOG_2PI) - np.log(sd)
 
 
 def _weighted(z: Floats, mu: Floats, sd: Floats, batch: int, images: int) -> tuple[Floats, Floats]:

@@ -2,30 +2,19 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
+from unweave.metrics.interventions import FactorSource
 from unweave.metrics.score import Score, interval_of_mean
 from unweave.metrics.statistics import rank_correlation
-from unweave.metrics.validation import check_count
+from unweave.metrics.validation import Floats, check_count
 
-Floats = NDArray[np.float64]
 PixelLoss = Callable[[Any, Any], Any]
 """Images in [0, 1], (n, channels, height, width) each, to one distance a pair, (n,)."""
-
-
-class ImageSource(Protocol):
-    """What is needed of a data set to measure distances between its images (:class:`unweave.data.Dataset`)."""
-
-    @property
-    def space(self) -> Any:
-        """The factor space."""
-
-    def images(self, factors: Any) -> Any:
-        """Images (n, channels, height, width) of factors (n, K)."""
 
 
 def mse(a: Any, b: Any) -> Floats:
@@ -38,8 +27,7 @@ def mse(a: Any, b: Any) -> Floats:
     """
     n = len(a)
     gaps = (np.asarray(a, np.float32) - np.asarray(b, np.float32)).reshape(n, -1)
-    squares: Floats = np.einsum("ni,ni->n", gaps, gaps).astype(np.float64) / gaps.shape[1]
-    return squares
+    return np.asarray(np.einsum("ni,ni->n", gaps, gaps).astype(np.float64) / gaps.shape[1])
 
 
 def bce(a: Any, b: Any) -> Floats:
@@ -52,8 +40,7 @@ def bce(a: Any, b: Any) -> Floats:
     """
     x = np.asarray(a, np.float64).reshape(len(a), -1)
     p = np.clip(np.asarray(b, np.float64).reshape(len(b), -1), 1e-6, 1 - 1e-6)
-    result: Floats = -np.mean(x * np.log(p) + (1 - x) * np.log1p(-p), axis=1)
-    return result
+    return np.asarray(-np.mean(x * np.log(p) + (1 - x) * np.log1p(-p), axis=1))
 
 
 def box_blurred(images: ArrayLike, radius: int) -> NDArray[np.float32]:
@@ -71,8 +58,7 @@ def box_blurred(images: ArrayLike, radius: int) -> NDArray[np.float32]:
     for side in x.shape[-2:]:
         offsets = np.abs(np.arange(side) - np.arange(side)[:, None])
         windows.append((offsets <= radius).astype(np.float32) / (2 * radius + 1))
-    result: NDArray[np.float32] = windows[0] @ x @ windows[1]
-    return result
+    return np.asarray(windows[0] @ x @ windows[1])
 
 
 def overlap(loss: PixelLoss = mse, *, radius: int = 31, weight: float | None = None) -> PixelLoss:
@@ -166,7 +152,7 @@ class Distances:
 
 
 def perceived_distances(
-    dataset: ImageSource,
+    dataset: FactorSource,
     rng: np.random.Generator,
     *,
     loss: str | PixelLoss = "mse",
@@ -207,8 +193,7 @@ def perceived_distances(
     space = dataset.space
     varying = [n for n, size in zip(space.names, space.sizes, strict=True) if size != 1]
     for wanted in factors or ():
-        if wanted not in varying:
-            raise unknown("factor", wanted, varying)
+        check_choice("factor", wanted, varying)
     values: dict[str, Floats] = {}
     true: dict[str, Floats] = {}
     for factor in [None, *(factors or varying)]:
@@ -255,7 +240,7 @@ class Matrices:
 
 
 def distance_matrices(
-    dataset: ImageSource,
+    dataset: FactorSource,
     factor: str,
     rng: np.random.Generator,
     *,
@@ -294,8 +279,7 @@ def distance_matrices(
     if dataset.space is None:
         raise UnweaveError("distance matrices need a data set with known factors")
     space = dataset.space
-    if factor not in space.names:
-        raise unknown("factor", factor, space.names)
+    check_choice("factor", factor, space.names)
     total: dict[str, Floats] = {}
     for start in space.sample(traversals, rng):
         points = space.traversal(factor, start, levels)
@@ -319,14 +303,12 @@ def distance_matrices(
 
 def _kl(m: Floats, s: Floats, n: Floats, t: Floats) -> Floats:
     """KL( N(m, s^2) || N(n, t^2) ), summed over latents."""
-    result: Floats = np.sum(np.log(t / s) + (s**2 + (m - n) ** 2) / (2 * t**2) - 0.5, axis=1)
-    return result
+    return np.asarray(np.sum(np.log(t / s) + (s**2 + (m - n) ** 2) / (2 * t**2) - 0.5, axis=1))
 
 
 def _loss(loss: str | PixelLoss) -> tuple[str, PixelLoss]:
     if isinstance(loss, str):
-        if loss not in LOSSES:
-            raise unknown("loss", loss, LOSSES)
+        check_choice("loss", loss, LOSSES)
         return loss, LOSSES[loss]
     return getattr(loss, "__name__", type(loss).__name__), loss
 
@@ -352,8 +334,7 @@ def _pairs(
 def _steps(space: Any, a: NDArray[Any], b: NDArray[Any]) -> Floats:
     """The sum of absolute differences of factors; a continuous one counts its range as 1."""
     ranges = [size[1] - size[0] if isinstance(size, tuple) else 1.0 for size in space.sizes]
-    result: Floats = np.sum(np.abs(a.astype(np.float64) - b) / np.array(ranges), axis=1)
-    return result
+    return np.asarray(np.sum(np.abs(a.astype(np.float64) - b) / np.array(ranges), axis=1))
 
 
 def _unit(images: Any) -> NDArray[np.float32]:

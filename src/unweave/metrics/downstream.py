@@ -3,15 +3,24 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from unweave.errors import unknown
+from unweave.errors import check_choice
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.predictors import fit_predictor, has_lightgbm
 from unweave.metrics.score import Score, interval_of_terms
-from unweave.metrics.validation import check_count, check_pair, factor_classes, split_samples, standardised
+from unweave.metrics.validation import (
+    Floats,
+    Integers,
+    check_count,
+    check_pair,
+    factor_classes,
+    split_samples,
+    standardised,
+)
 
 Predictor = Literal["linear", "trees"]
+_REFERENCE = "Locatello et al. 2019, section 5.5"
 
 
 def downstream_accuracy(
@@ -44,8 +53,7 @@ def downstream_accuracy(
         1.0
 
     """
-    if predictor not in ("linear", "trees"):
-        raise unknown("predictor of downstream_accuracy", predictor, ("linear", "trees"))
+    check_choice("predictor of downstream_accuracy", predictor, ("linear", "trees"))
     codes, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(0) if rng is None else rng
     classes, _ = factor_classes(table)
@@ -60,26 +68,18 @@ def downstream_accuracy(
         right.append(_guess(z[train], column[train], z[held_out], predictor) == column[held_out])
     each = np.stack(right, axis=1).astype(np.float64)
     value = float(each.mean())
-    low, high = interval_of_terms(value, each.mean(axis=1))
-    return Score(
-        "downstream_accuracy",
-        value,
-        low,
-        high,
-        reference="Locatello et al. 2019, section 5.5",
-        constants={
-            "predictor": predictor,
-            "training_samples": len(train),
-            "test_samples": len(held_out),
-            "chance": float(np.mean(chance)),
-            "of_factors": each.mean(axis=0).tolist(),
-        },
-    )
+    interval = interval_of_terms(value, each.mean(axis=1))
+    constants = {
+        "predictor": predictor,
+        "training_samples": len(train),
+        "test_samples": len(held_out),
+        "chance": float(np.mean(chance)),
+        "of_factors": each.mean(axis=0).tolist(),
+    }
+    return Score("downstream_accuracy", value, *interval, reference=_REFERENCE, constants=constants)
 
 
-def _guess(
-    train: NDArray[np.float64], target: NDArray[np.int64], codes: NDArray[np.float64], predictor: str
-) -> NDArray[np.int64]:
+def _guess(train: Floats, target: Integers, codes: Floats, predictor: str) -> Integers:
     present, known = np.unique(target, return_inverse=True)
     if len(present) < 2:
         return np.full(len(codes), present[0])

@@ -3,11 +3,11 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError
 from unweave.metrics.score import Score, interval_of_mean
-from unweave.metrics.validation import check_codes
+from unweave.metrics.validation import Floats, check_codes
 
 USED_SCALE = 0.5
 """A latent is used for an image if its posterior standard deviation is below this (SBD appendix G)."""
@@ -51,7 +51,7 @@ def elbo_scores(nll: ArrayLike, kl_per_latent: ArrayLike, scales: ArrayLike) -> 
     used = np.sum(sd < USED_SCALE, axis=1).astype(np.float64)
     counted = {"threshold": USED_SCALE, "samples": n, "latents": latents}
     total = kl.sum(axis=1)
-    parts: list[tuple[str, NDArray[np.float64], float | None, float | None, bool, dict[str, Any]]] = [
+    parts: list[tuple[str, Floats, float | None, float | None, bool, dict[str, Any]]] = [
         ("elbo", -cost - total, None, None, True, in_nats),
         ("nll", cost, None, None, False, in_nats),
         ("kl", total, 0.0, None, False, {**in_nats, **(_per_latent(kl) if splits else {})}),
@@ -63,7 +63,7 @@ def elbo_scores(nll: ArrayLike, kl_per_latent: ArrayLike, scales: ArrayLike) -> 
     }
 
 
-def _per_latent(kl: NDArray[np.float64]) -> dict[str, list[float | None]]:
+def _per_latent(kl: Floats) -> dict[str, list[float | None]]:
     found = [interval_of_mean(column) for column in kl.T]
     return {
         "per_latent": [mean for mean, _, _ in found],

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import UnweaveError
 from unweave.metrics.interventions import Encode, EncodeOnce, FactorSource, Plan, plan_groups
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_codes, check_pair, check_scales, factor_classes
+from unweave.metrics.validation import Floats, Integers, check_codes, check_pair, check_scales, factor_classes
 from unweave.metrics.votes import VotingProtocol, choose_protocol, plan_votes, score_votes, vote_constants
 
 COLLAPSED_VARIANCE = 0.95
@@ -185,7 +185,7 @@ def _empty(mode: str, protocol: _Protocol, factors: int, constants: dict[str, An
 
 
 def _score(
-    codes: NDArray[np.float64],
+    codes: Floats,
     plan: Plan,
     blocks: Plan | None,
     factors: int,
@@ -213,10 +213,8 @@ def _score(
     )
 
 
-def _active(
-    codes: NDArray[np.float64], scales: NDArray[np.float64] | None, mode: str, prune: float
-) -> NDArray[np.bool_]:
-    spread: NDArray[np.float64] = codes.std(axis=0)
+def _active(codes: Floats, scales: Floats | None, mode: str, prune: float) -> NDArray[np.bool_]:
+    spread: Floats = codes.std(axis=0)
     # Rounding gives a constant column of large numbers a tiny spread; dividing by it would let it win.
     moves: NDArray[np.bool_] = spread > 1e-9 * np.maximum(np.abs(codes).max(axis=0), 1e-30)
     if mode != "paper":
@@ -228,7 +226,7 @@ def _active(
     return moves
 
 
-def _stillest(codes: NDArray[np.float64], plan: Plan) -> NDArray[np.int64]:
+def _stillest(codes: Floats, plan: Plan) -> Integers:
     """For each vote the latent with the smallest variance, (votes,)."""
     codes = (codes - codes.mean(axis=0)) / codes.std(axis=0)
     answers = np.empty(len(plan.rows), dtype=np.int64)
@@ -241,7 +239,7 @@ def _stillest(codes: NDArray[np.float64], plan: Plan) -> NDArray[np.int64]:
     return answers
 
 
-def _stillest_classes(codes: NDArray[np.float64], plan: Plan) -> NDArray[np.int64]:
+def _stillest_classes(codes: Floats, plan: Plan) -> Integers:
     """The same for codes that are classes: N^2 - sum_c n_c^2 is Gini's variance up to a constant."""
     classes = np.stack([np.unique(column, return_inverse=True)[1] for column in codes.T], axis=1)
     sizes = int(classes.max()) + 1

@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
+from unweave.metrics.interventions import FactorSource
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_codes, check_count
+from unweave.metrics.validation import Floats, Integers, check_codes, check_count
 
 
-def informative_latents(scales: ArrayLike, k: int = 2) -> NDArray[np.int64]:
+def informative_latents(scales: ArrayLike, k: int = 2) -> Integers:
     """The ``k`` latents with the lowest mean posterior variance, most informative first.
 
     Args:
@@ -115,7 +116,7 @@ def geometry_score(codes: ArrayLike, factors: ArrayLike, held_out: ArrayLike | N
     )
 
 
-Map = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Map = Callable[[Floats], Floats]
 
 
 def _points(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -125,7 +126,7 @@ def _points(values: ArrayLike, name: str) -> NDArray[Any]:
     return points.reshape(-1, 2)
 
 
-def _similarity(z: NDArray[np.float64], f: NDArray[np.float64]) -> tuple[Map, NDArray[np.float64]]:
+def _similarity(z: Floats, f: Floats) -> tuple[Map, Floats]:
     """The best f ~ s z R + t, and R."""
     z_mean, f_mean = z.mean(axis=0), f.mean(axis=0)
     left, sigma, right = np.linalg.svd((z - z_mean).T @ (f - f_mean))
@@ -135,20 +136,18 @@ def _similarity(z: NDArray[np.float64], f: NDArray[np.float64]) -> tuple[Map, ND
     return lambda x: scale * (x - z_mean) @ rotation + f_mean, rotation
 
 
-def _affine(z: NDArray[np.float64], f: NDArray[np.float64]) -> Map:
+def _affine(z: Floats, f: Floats) -> Map:
     z_mean, f_mean = z.mean(axis=0), f.mean(axis=0)
     slope = np.linalg.lstsq(z - z_mean, f - f_mean, rcond=None)[0]
     return lambda x: (x - z_mean) @ slope + f_mean
 
 
-def _explained(truth: NDArray[np.float64], guess: NDArray[np.float64]) -> float:
+def _explained(truth: Floats, guess: Floats) -> float:
     total = float(np.sum((truth - truth.mean(axis=0)) ** 2))
     return 1 - float(np.sum((truth - guess) ** 2)) / total if total > 0 else 0.0
 
 
-def _unfolded(
-    z: NDArray[np.float64], f: NDArray[np.float64], out: NDArray[np.bool_]
-) -> tuple[float | None, float | None]:
+def _unfolded(z: Floats, f: Floats, out: NDArray[np.bool_]) -> tuple[float | None, float | None]:
     """Share of cells that turn the way most inside cells do: inside, and touching a held-out point."""
     shape = (len(np.unique(f[:, 0])), len(np.unique(f[:, 1])))
     order = np.lexsort((f[:, 1], f[:, 0]))
@@ -182,20 +181,6 @@ class Space(Protocol):
         """Number of values of a discrete factor, (low, high) of a continuous one."""
 
 
-class GridSource(Protocol):
-    """What is needed of a data set to embed a grid of its factors (:class:`unweave.data.Dataset`)."""
-
-    @property
-    def space(self) -> Any:
-        """The factor space, or None."""
-
-    def images(self, factors: Any) -> Any:
-        """Images (n, channels, height, width) of factors (n, K)."""
-
-    def held_out(self, factors: Any) -> Any:
-        """True where training never samples, (n,)."""
-
-
 @dataclass(frozen=True)
 class GridEmbedding:
     """A grid over two factors and where an encoder puts it.
@@ -212,14 +197,14 @@ class GridEmbedding:
     """
 
     names: tuple[str, str]
-    factors: NDArray[np.float64]
+    factors: Floats
     held_out: NDArray[np.bool_]
     latents: tuple[int, int]
-    means: NDArray[np.float64]
-    scales: NDArray[np.float64]
+    means: Floats
+    scales: Floats
 
     @property
-    def codes(self) -> NDArray[np.float64]:
+    def codes(self) -> Floats:
         """The grid in the two latents, (m, 2)."""
         return self.means[:, list(self.latents)]
 
@@ -258,7 +243,7 @@ def plane_factors(space: Space) -> tuple[str, str] | None:
 
 def embed_grid(
     encode: Callable[[Any], tuple[Any, Any]],
-    dataset: GridSource,
+    dataset: FactorSource,
     *,
     n: int = 21,
     names: tuple[str, str] | None = None,

@@ -3,13 +3,21 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from unweave.errors import unknown
+from unweave.errors import check_choice
 from unweave.metrics.information import JointCounts
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.score import Score, interval_of_terms
-from unweave.metrics.validation import check_count, check_pair, equal_width_bins, factor_classes, standardised
+from unweave.metrics.validation import (
+    Floats,
+    Integers,
+    check_count,
+    check_pair,
+    equal_width_bins,
+    factor_classes,
+    standardised,
+)
 
 ACTIVE_SHARE = 1 / 8
 """A latent is active if its range exceeds this share of the largest range."""
@@ -52,8 +60,7 @@ def infomec(
         {'infomec_modularity': 1.0, 'infomec_compactness': 1.0, 'infomec_explicitness': 1.0}
 
     """
-    if estimator not in ("bins", "neighbours"):
-        raise unknown("estimator of infomec", estimator, ("bins", "neighbours"))
+    check_choice("estimator of infomec", estimator, ("bins", "neighbours"))
     bins = check_count("bins", bins, 2)
     codes, table = check_pair(codes, factors, least=bins)
     classes, sizes = factor_classes(table, bins)
@@ -94,8 +101,8 @@ def infomec(
 
 
 def _shares(
-    codes: NDArray[np.float64], classes: NDArray[np.int64], sizes: tuple[int, ...], estimator: str, bins: int
-) -> tuple[NDArray[np.float64], JointCounts | None]:
+    codes: Floats, classes: Integers, sizes: tuple[int, ...], estimator: str, bins: int
+) -> tuple[Floats, JointCounts | None]:
     """I(z_j; v_k) / H(v_k), (active latents, K), and the counts it came from."""
     if codes.shape[1] == 0:
         return np.zeros((0, len(sizes))), None
@@ -109,7 +116,7 @@ def _shares(
     return information / np.where(joint.entropies > 1e-12, joint.entropies, 1.0), joint
 
 
-def _slopes(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+def _slopes(shares: Floats) -> Floats:
     """The derivative of :func:`_focus` by each share, (rows, columns)."""
     rows, columns = shares.shape
     totals = shares.sum(axis=0)
@@ -120,11 +127,10 @@ def _slopes(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     safe = np.where(alive, totals, 1.0)
     slopes = np.where(alive, -top / safe**2, 0.0) * np.ones((rows, 1))
     slopes[shares.argmax(axis=0), np.arange(columns)] += np.where(alive, 1 / safe, 0.0)
-    result: NDArray[np.float64] = slopes / (1 - 1 / rows) / columns
-    return result
+    return np.asarray(slopes / (1 - 1 / rows) / columns)
 
 
-def _influence(joint: JointCounts, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _influence(joint: JointCounts, slopes: Floats) -> Floats:
     """The effect of each sample on a score with these slopes by I_jk / H_k, (n,), up to a constant."""
     influence = np.zeros(joint.binned.shape[1])
     for k, entropy in enumerate(joint.entropies):
@@ -138,7 +144,7 @@ def _influence(joint: JointCounts, slopes: NDArray[np.float64]) -> NDArray[np.fl
     return influence
 
 
-def _focus(shares: NDArray[np.float64]) -> float:
+def _focus(shares: Floats) -> float:
     """The mean over columns of (largest entry / sum - 1/rows) / (1 - 1/rows); 1 if there is one row, 0 if none."""
     rows = len(shares)
     if rows == 0 or shares.shape[1] == 0:
@@ -150,9 +156,7 @@ def _focus(shares: NDArray[np.float64]) -> float:
     return float(np.clip(np.mean((top - 1 / rows) / (1 - 1 / rows)), 0.0, 1.0))
 
 
-def _explicitness(
-    codes: NDArray[np.float64], classes: NDArray[np.int64]
-) -> tuple[float, NDArray[np.float64], float]:
+def _explicitness(codes: Floats, classes: Integers) -> tuple[float, Floats, float]:
     """The score, the effect of each sample on it, and how much of it is due to testing on the training codes."""
     n = len(codes)
     z = standardised(codes)

@@ -7,10 +7,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import xlogy
 
-from unweave.metrics.validation import check_count, check_pair, equal_width_bins, factor_classes
+from unweave.metrics.validation import (
+    Floats,
+    Integers,
+    check_count,
+    check_pair,
+    equal_width_bins,
+    factor_classes,
+)
 
 
-def mutual_information(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20) -> NDArray[np.float64]:
+def mutual_information(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20) -> Floats:
     """Mutual information I(z_j; v_k) in nats of each binned latent and each factor, (latents, K).
 
     I(z; v) = sum_{z, v} p(z, v) log( p(z, v) / (p(z) p(v)) ) with p counted after cutting each latent into
@@ -46,17 +53,15 @@ class JointCounts:
         ([[0.6931]], [0.6931])
     """
 
-    binned: NDArray[np.int64]
-    classes: NDArray[np.int64]
-    counts: tuple[NDArray[np.int64], ...]
-    information: NDArray[np.float64]
-    entropies: NDArray[np.float64]
-    code_entropies: NDArray[np.float64]
+    binned: Integers
+    classes: Integers
+    counts: tuple[Integers, ...]
+    information: Floats
+    entropies: Floats
+    code_entropies: Floats
 
     @classmethod
-    def of(
-        cls, binned: NDArray[np.int64], bins: int, classes: NDArray[np.int64], sizes: tuple[int, ...]
-    ) -> "JointCounts":
+    def of(cls, binned: Integers, bins: int, classes: Integers, sizes: tuple[int, ...]) -> "JointCounts":
         """Count codes in bins 0 .. bins-1, (latents, n), against classes (n, K) of the given sizes."""
         latents = len(binned)
         rows = binned + bins * np.arange(latents)[:, None]
@@ -87,7 +92,7 @@ class JointCounts:
             code_entropies=np.log(n) - of_codes / n,
         )
 
-    def ratios(self, latent: int, factor: int) -> NDArray[np.float64]:
+    def ratios(self, latent: int, factor: int) -> Floats:
         """``log( p(z, v) / (p(z) p(v)) )`` of each sample, (n,); its mean is the information of the pair."""
         counts = self.counts[factor][latent].astype(np.float64)
         n = self.binned.shape[1]
@@ -96,21 +101,19 @@ class JointCounts:
         # One flat index: a lookup by row and column costs several times as much.
         cells = self.binned[latent] * counts.shape[1]
         cells += self.classes[:, factor]
-        looked_up: NDArray[np.float64] = table.ravel().take(cells)
-        return looked_up
+        return np.asarray(table.ravel().take(cells))
 
-    def surprises(self, factor: int) -> NDArray[np.float64]:
+    def surprises(self, factor: int) -> Floats:
         """``-log p(v)`` of each sample, (n,); its mean is the entropy of the factor."""
         counts = self.counts[factor][0].sum(axis=0)
         table = -np.log(np.maximum(counts, 1) / self.binned.shape[1])
-        looked_up: NDArray[np.float64] = table.take(self.classes[:, factor])
-        return looked_up
+        return np.asarray(table.take(self.classes[:, factor]))
 
-    def unbiased(self) -> NDArray[np.float64]:
+    def unbiased(self) -> Floats:
         """The informations less the bias of counting, not below 0, (latents, K)."""
         latents, factors = self.information.shape
         free = [[self.freedoms(j, k) for k in range(factors)] for j in range(latents)]
-        less: NDArray[np.float64] = self.information - np.array(free) / (2 * self.binned.shape[1])
+        less: Floats = self.information - np.array(free) / (2 * self.binned.shape[1])
         return np.maximum(less, 0.0)
 
     def freedoms(self, latent: int, factor: int) -> int:
@@ -120,7 +123,7 @@ class JointCounts:
         return int((counts > 0).sum()) - rows - columns + 1
 
 
-def _sum_xlogx(counts: NDArray[Any]) -> NDArray[np.float64]:
+def _sum_xlogx(counts: NDArray[Any]) -> Floats:
     """Sum of c log c over the last two axes; most cells of a table are empty, so only the others are looked at."""
     flat = counts.reshape(len(counts), -1)
     latent, cell = np.nonzero(flat)

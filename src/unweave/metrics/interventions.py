@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from unweave.errors import UnweaveError
-from unweave.metrics.validation import check_count
+from unweave.metrics.validation import Floats, Integers, check_count
 
 Encode = Callable[[Any], Any]
 BLOCKS, BLOCK_VOTES = 10, 200
@@ -17,7 +17,7 @@ BLOCKS, BLOCK_VOTES = 10, 200
 
 
 class FactorSource(Protocol):
-    """What is needed of a data set to intervene on its factors (:class:`unweave.data.Dataset`)."""
+    """What metrics need of a data set to choose images by their factors (:class:`unweave.data.Dataset`)."""
 
     @property
     def space(self) -> Any:
@@ -45,16 +45,16 @@ class Plan:
         (1, 2)
     """
 
-    asked: NDArray[np.int64]
-    rows: NDArray[np.int64]
+    asked: Integers
+    rows: Integers
 
 
-Planner = Callable[[NDArray[np.int64], tuple[int, ...], int, int, np.random.Generator], Plan]
+Planner = Callable[[Integers, tuple[int, ...], int, int, np.random.Generator], Plan]
 """Plans votes from classes (n, K), the factors' sizes, the number of votes, the samples of each and a generator."""
 
 
 def plan_groups(
-    classes: NDArray[np.int64], sizes: tuple[int, ...], votes: int, samples: int, rng: np.random.Generator
+    classes: Integers, sizes: tuple[int, ...], votes: int, samples: int, rng: np.random.Generator
 ) -> Plan:
     """Votes of ``samples`` rows that share one value of one factor, both drawn at random.
 
@@ -83,7 +83,7 @@ def plan_groups(
 
 
 def plan_pairs(
-    classes: NDArray[np.int64], sizes: tuple[int, ...], votes: int, pairs: int, rng: np.random.Generator
+    classes: Integers, sizes: tuple[int, ...], votes: int, pairs: int, rng: np.random.Generator
 ) -> Plan:
     """Votes of ``pairs`` pairs of rows; the two of a pair share the value of the vote's factor.
 
@@ -106,11 +106,7 @@ def plan_pairs(
 
 
 def plan_blocks(
-    classes: NDArray[np.int64],
-    sizes: tuple[int, ...],
-    samples: int,
-    rng: np.random.Generator,
-    planner: Planner,
+    classes: Integers, sizes: tuple[int, ...], samples: int, rng: np.random.Generator, planner: Planner
 ) -> Plan | None:
     """``BLOCK_VOTES`` votes within each of ``BLOCKS`` disjoint blocks of the codes; None if the codes are too few.
 
@@ -190,16 +186,16 @@ class EncodeOnce:
         self._scales: list[NDArray[Any]] = []
 
     @property
-    def means(self) -> NDArray[np.float64]:
+    def means(self) -> Floats:
         """All codes so far, (encoded, latents)."""
         return np.concatenate(self._means).astype(np.float64)
 
     @property
-    def scales(self) -> NDArray[np.float64] | None:
+    def scales(self) -> Floats | None:
         """Their standard deviations, if the encoder gives them."""
         return np.concatenate(self._scales).astype(np.float64) if self._scales else None
 
-    def rows(self, factors: ArrayLike) -> NDArray[np.int64]:
+    def rows(self, factors: ArrayLike) -> Integers:
         """The row numbers in ``means`` of factors (n, K), which are encoded if they are new."""
         table = np.ascontiguousarray(factors)
         keys = [row.tobytes() for row in table.astype(np.float64)]
@@ -231,7 +227,7 @@ class EncodeOnce:
 
     def _fixed(
         self, groups: int, samples: int, rng: np.random.Generator, votes: int | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    ) -> tuple[Integers, NDArray[Any]]:
         """``groups`` groups of factors (groups, samples, K) that share the asked factor's value."""
         space = self.dataset.space
         able = [k for k, size in enumerate(space.sizes) if size != 1]
@@ -255,14 +251,12 @@ class EncodeOnce:
         )
 
 
-def _sorted(
-    column: NDArray[np.int64], size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+def _sorted(column: Integers, size: int) -> tuple[Integers, Integers, Integers]:
     counts = np.bincount(column, minlength=size)
     return np.argsort(column, kind="stable"), counts, np.cumsum(counts) - counts
 
 
-def draw_subsets(counts: NDArray[np.int64], samples: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_subsets(counts: Integers, samples: int, rng: np.random.Generator) -> Integers:
     """``samples`` numbers below each count, (votes, samples): distinct where the count allows it.
 
     Example:
@@ -277,7 +271,7 @@ def draw_subsets(counts: NDArray[np.int64], samples: int, rng: np.random.Generat
     return drawn
 
 
-def _distinct(counts: NDArray[np.int64], samples: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def _distinct(counts: Integers, samples: int, rng: np.random.Generator) -> Integers:
     """A random subset of ``samples`` numbers below each count, (votes, samples); uniform over subsets."""
     chosen = np.empty((len(counts), samples), dtype=np.int64)
     near = counts < 4 * samples

@@ -5,12 +5,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import UnweaveError, unknown
-from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count, check_pair, factor_classes
+from unweave.errors import UnweaveError, check_choice
+from unweave.metrics.score import Score, clipped
+from unweave.metrics.validation import Floats, Integers, check_count, check_pair, factor_classes
 
 Mode = Literal["paper", "disentanglement_lib", "ubisoft"]
-Floats = NDArray[np.float64]
 MODES: dict[str, float] = {"paper": 1.0, "disentanglement_lib": 0.99, "ubisoft": 1.0}
 LEAST = 200
 """Fewer codes than these have no interval."""
@@ -63,8 +62,7 @@ def irs(
         (1.0, 0.5)
 
     """
-    if mode not in MODES:
-        raise unknown("mode of irs", mode, MODES)
+    check_choice("mode of irs", mode, MODES)
     share = MODES[mode] if quantile is None else quantile
     if not 0 < share <= 1:
         raise UnweaveError(f"quantile must be above 0 and at most 1, got {quantile!r}")
@@ -76,34 +74,25 @@ def irs(
     if not weights.any():
         low = high = value  # no latent varies, so the score cannot either
     elif intervals and len(codes) >= LEAST:
-        half = 1.96 * _error(codes[:, weights > 0], classes, share)
-        low, high = max(0.0, value - half), min(1.0, value + half)
-    return Score(
-        "irs",
-        value,
-        low,
-        high,
-        reference="Suter et al. 2019",
-        constants={
-            "mode": mode,
-            "quantile": share,
-            "samples": len(codes),
-            "robustness": robust.tolist(),
-            "weights": weights.tolist(),
-        },
-    )
+        low, high = clipped(value, 1.96 * _error(codes[:, weights > 0], classes, share))
+    constants = {
+        "mode": mode,
+        "quantile": share,
+        "samples": len(codes),
+        "robustness": robust.tolist(),
+        "weights": weights.tolist(),
+    }
+    return Score("irs", value, low, high, reference="Suter et al. 2019", constants=constants)
 
 
-def _robustness(
-    codes: NDArray[np.float64], classes: NDArray[np.int64], share: float
-) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
+def _robustness(codes: Floats, classes: Integers, share: float) -> tuple[float, Floats, Floats]:
     weights = np.abs(codes - codes.mean(axis=0)).max(axis=0)
     weights = np.where(weights > 1e-9 * np.maximum(np.abs(codes).max(axis=0), 1e-30), weights, 0.0)
     deviations = np.zeros((codes.shape[1], classes.shape[1]))
     for k, column in enumerate(classes.T):
-        order = np.argsort(column, kind="stable")
-        groups = np.split(codes[order], np.flatnonzero(np.diff(column[order])) + 1)
-        for group in groups:
+        groups = _groups(column)
+        for rows in groups:
+            group = codes[rows]
             deviations[:, k] += np.quantile(np.abs(group - group.mean(axis=0)), share, axis=0)
         deviations[:, k] /= len(groups)
     robust = 1 - deviations / np.where(weights > 0, weights, 1.0)[:, None]
@@ -145,17 +134,13 @@ def maximum_errors(values: Floats) -> Floats:
     share = np.sum((top[0] - top[2]) / scale) / max(float(np.sum(whole / scale)), 1e-300)
     c = np.interp(share, to_third / to_eleventh, c)
     a = whole * c / (gamma(11 + c) / gamma(11) - gamma(1 + c))
-    errors: Floats = a / c * np.sqrt(gamma(1 + 2 * c) - gamma(1 + c) ** 2)
-    return errors
+    return np.asarray(a / c * np.sqrt(gamma(1 + 2 * c) - gamma(1 + c) ** 2))
 
 
-def _error(codes: Floats, classes: NDArray[np.int64], share: float) -> float:
+def _error(codes: Floats, classes: Integers, share: float) -> float:
     """The standard error of the score."""
     n = len(codes)
-    groups = []
-    for column in classes.T:
-        order = np.argsort(column, kind="stable")
-        groups.append(np.split(order, np.flatnonzero(np.diff(column[order])) + 1))
+    groups = [_groups(column) for column in classes.T]
     equal = float(np.sqrt(np.log(n)))
     centred = codes - codes.mean(axis=0)
     ends = maximum_errors(np.hstack([centred, -centred])).reshape(2, -1)
@@ -200,3 +185,9 @@ def _deviation(
         total += size / len(groups)
         effect[rows] = weight * (own - side * centred)
     return total, effect
+
+
+def _groups(column: Integers) -> list[NDArray[np.intp]]:
+    """The rows of each class."""
+    order = np.argsort(column, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(column[order])) + 1)

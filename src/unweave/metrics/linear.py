@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
-Floats = NDArray[np.float64]
+from unweave.metrics.validation import Floats, Integers
 
 
 @dataclass(frozen=True)
@@ -26,23 +25,18 @@ class Softmax:
         """(n, classes)."""
         return _log_softmax(features @ self.weights + self.intercepts)
 
-    def predict(self, features: Floats) -> NDArray[np.int64]:
+    def predict(self, features: Floats) -> Integers:
         """The likeliest class, (n,)."""
-        best: NDArray[np.int64] = np.argmax(features @ self.weights + self.intercepts, axis=1).astype(
-            np.int64
-        )
-        return best
+        return np.asarray(np.argmax(features @ self.weights + self.intercepts, axis=1), np.int64)
 
 
 def fit_softmax(
     features: Floats,
-    labels: NDArray[np.int64],
+    labels: Integers,
     classes: int,
     *,
     ridge: float = 1.0,
     sample_weights: Floats | None = None,
-    tolerance: float = 1e-9,
-    steps: int = 100,
 ) -> Softmax:
     """The minimum of ``-sum_i w_i log p(y_i | x_i) + ridge/2 ||weights||^2``, by Newton's method.
 
@@ -56,8 +50,6 @@ def fit_softmax(
         classes: how many.
         ridge: penalty.
         sample_weights: (n,).
-        tolerance: the decrement, relative to n, at which to stop.
-        steps: at most.
 
     Example:
         >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -81,7 +73,7 @@ def fit_softmax(
         return -float(np.sum(w * logs[np.arange(n), labels])) + 0.5 * float(np.sum(penalty * b**2)), logs
 
     value, logs = cost(beta)
-    for _ in range(steps):
+    for _ in range(100):
         p = np.exp(logs)
         gradient = design.T @ (w[:, None] * (p - hits)) + penalty * beta
         step = _newton_step(design, w, p, penalty, gradient)
@@ -95,7 +87,7 @@ def fit_softmax(
         else:
             break
         beta, value, logs = beta - size * step, tried, tried_logs
-        if slope < tolerance * n:
+        if slope < 1e-9 * n:
             break
     return Softmax(beta[:-1], beta[-1])
 
@@ -110,18 +102,16 @@ def _newton_step(design: Floats, w: Floats, p: Floats, penalty: Floats, gradient
         block = slice(k * d, (k + 1) * d)
         hessian[block, block] += (design * (w * p[:, k])[:, None]).T @ design
     hessian[np.diag_indices_from(hessian)] += np.tile(penalty[:, 0], classes) + 1e-10 * n
-    step: Floats = cho_solve(cho_factor(hessian), gradient.T.reshape(-1)).reshape(classes, d).T
-    return step
+    return np.asarray(cho_solve(cho_factor(hessian), gradient.T.reshape(-1)).reshape(classes, d).T)
 
 
 def _log_softmax(logits: Floats) -> Floats:
     shifted = logits - logits.max(axis=1, keepdims=True)
-    result: Floats = shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
-    return result
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
 
 
 def fit_thresholds(
-    code: Floats, labels: NDArray[np.int64], classes: int, *, penalty: float = 0.01, balanced: bool = True
+    code: Floats, labels: Integers, classes: int, *, penalty: float = 0.01, balanced: bool = True
 ) -> tuple[Floats, Floats]:
     """Slopes and intercepts (classes,) of one-against-the-rest linear support vector machines on a single code.
 
@@ -153,8 +143,7 @@ def fit_thresholds(
 
     def cost(w: Floats, b: Floats) -> Floats:
         loss = np.maximum(1 - y * (z * w + b), 0.0)
-        total: Floats = 0.5 * (w**2 + b**2) + np.einsum("nk,nk,nk->k", c, loss, loss)
-        return total
+        return np.asarray(0.5 * (w**2 + b**2) + np.einsum("nk,nk,nk->k", c, loss, loss))
 
     value = cost(w, b)
     for _ in range(50):

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_codes, check_pair, check_scales
+from unweave.metrics.validation import Floats, check_codes, check_pair, check_scales
 
 ARRAYS = ("codes", "factors", "scales")
 """The arrays that a metric may need."""
@@ -27,9 +27,9 @@ class Encoded:
         ['codes', 'factors']
     """
 
-    codes: NDArray[np.float64]
+    codes: Floats
     factors: NDArray[Any] | None = None
-    scales: NDArray[np.float64] | None = None
+    scales: Floats | None = None
 
     @classmethod
     def of(

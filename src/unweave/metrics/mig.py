@@ -6,13 +6,21 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import check_choice
 from unweave.metrics.information import JointCounts, mutual_information
-from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count, check_pair, drop_columns, equal_width_bins, factor_classes
+from unweave.metrics.score import Score, clipped
+from unweave.metrics.validation import (
+    Floats,
+    check_count,
+    check_pair,
+    drop_columns,
+    equal_width_bins,
+    factor_classes,
+)
 
 __all__ = ["mig", "mutual_information"]
 
+_REFERENCE = "Chen et al. 2018, Eq. 6"
 Mode = Literal["disentanglement_lib", "disent", "dcf", "ubisoft", "disentangle"]
 MODES: dict[str, int] = {"disentanglement_lib": 20, "disent": 20, "dcf": 20, "ubisoft": 10, "disentangle": 0}
 """Definitions in use and their number of bins."""
@@ -64,8 +72,7 @@ def mig(
         (1.0, True)
 
     """
-    if mode not in MODES:
-        raise unknown("mode of mig", mode, MODES)
+    check_choice("mode of mig", mode, MODES)
     if mode == "disentangle":
         return _neighbours(codes, factors, drop)
     bins = check_count("bins", MODES[mode] if bins is None else bins, 2)
@@ -79,28 +86,23 @@ def mig(
     value, low, high, bias = float(np.mean(gaps)), None, None, 0.0
     if intervals and mode != "ubisoft":
         bias, error = _error(joint, order, gaps)
-        low, high = np.clip(value - bias + 1.96 * error * np.array([-1.0, 1.0]), 0.0, 1.0).tolist()
-    return Score(
-        "mig",
-        value,
-        low,
-        high,
-        reference="Chen et al. 2018, Eq. 6, from binned posterior means",
-        constants={
-            "mode": mode,
-            "bins": bins,
-            "samples": len(codes),
-            "factors": remaining,
-            "bias": bias,
-            "gaps": gaps.tolist(),
-            "leading_latents": order[0].tolist(),
-            "entropies": joint.entropies.tolist(),
-            "mutual_information": joint.information.tolist(),
-        },
-    )
+        low, high = clipped(value - bias, 1.96 * error)
+    constants = {
+        "mode": mode,
+        "bins": bins,
+        "samples": len(codes),
+        "factors": remaining,
+        "bias": bias,
+        "gaps": gaps.tolist(),
+        "leading_latents": order[0].tolist(),
+        "entropies": joint.entropies.tolist(),
+        "mutual_information": joint.information.tolist(),
+    }
+    reference = f"{_REFERENCE}, from binned posterior means"
+    return Score("mig", value, low, high, reference=reference, constants=constants)
 
 
-def _shares(joint: JointCounts, *, of_codes: bool) -> NDArray[np.float64]:
+def _shares(joint: JointCounts, *, of_codes: bool) -> Floats:
     """The informations over the entropies of the factors, or over those of the codes, (latents, K)."""
     if not of_codes:
         return np.asarray(joint.information / joint.entropies)
@@ -108,7 +110,7 @@ def _shares(joint: JointCounts, *, of_codes: bool) -> NDArray[np.float64]:
     return np.divide(joint.information, own, out=np.zeros_like(joint.information), where=own > 1e-12)
 
 
-def leading_gaps(shares: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+def leading_gaps(shares: Floats) -> tuple[NDArray[np.intp], Floats]:
     """The two leading latents of each factor, (2, K) or (1, K), and the gap between them, (K,).
 
     Example:
@@ -121,7 +123,7 @@ def leading_gaps(shares: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray
     return order, leading[0] - (leading[1] if len(leading) > 1 else 0.0)
 
 
-def _error(joint: JointCounts, order: NDArray[np.intp], gaps: NDArray[np.float64]) -> tuple[float, float]:
+def _error(joint: JointCounts, order: NDArray[np.intp], gaps: Floats) -> tuple[float, float]:
     """Bias and standard error of the mean gap."""
     n, factors = joint.binned.shape[1], joint.classes.shape[1]
     influence, bias, second = np.zeros(n), 0.0, 0.0
@@ -144,25 +146,20 @@ def _neighbours(codes: ArrayLike, factors: ArrayLike, drop: Sequence[int]) -> Sc
 
     codes, table = check_pair(codes, factors, least=20)
     table, remaining = drop_columns(table, drop)
-    classes, sizes = factor_classes(table)
+    classes, _ = factor_classes(table)
     information = np.stack([mutual_info_classif(codes, column, random_state=0) for column in classes.T], 1)
     counts = [np.bincount(column) / len(column) for column in classes.T]
     entropies = np.array([-float(np.sum(p * np.log(np.where(p > 0, p, 1.0)))) for p in counts])
     order, gaps = leading_gaps(information / entropies)
-    if len(sizes) == 0:
-        raise UnweaveError("at least one factor must remain")
-    return Score(
-        "mig",
-        min(1.0, float(np.mean(gaps))),
-        reference="Chen et al. 2018, Eq. 6, from nearest neighbours of posterior means",
-        constants={
-            "mode": "disentangle",
-            "neighbours": 3,
-            "samples": len(codes),
-            "factors": remaining,
-            "gaps": gaps.tolist(),
-            "leading_latents": order[0].tolist(),
-            "entropies": entropies.tolist(),
-            "mutual_information": information.tolist(),
-        },
-    )
+    constants = {
+        "mode": "disentangle",
+        "neighbours": 3,
+        "samples": len(codes),
+        "factors": remaining,
+        "gaps": gaps.tolist(),
+        "leading_latents": order[0].tolist(),
+        "entropies": entropies.tolist(),
+        "mutual_information": information.tolist(),
+    }
+    reference = f"{_REFERENCE}, from nearest neighbours of posterior means"
+    return Score("mig", min(1.0, float(np.mean(gaps))), reference=reference, constants=constants)

@@ -3,13 +3,15 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from unweave.errors import unknown
+from unweave.errors import check_choice
 from unweave.metrics.information import JointCounts
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.score import Score, interval_of_terms
 from unweave.metrics.validation import (
+    Floats,
+    Integers,
     check_count,
     check_pair,
     equal_width_bins,
@@ -20,6 +22,7 @@ from unweave.metrics.validation import (
 
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft"]
 MODES: dict[str, int] = {"disentanglement_lib": 20, "dcf": 20, "ubisoft": 10}
+_REFERENCE = "Ridgeway & Mozer 2018, section 3"
 
 
 def modularity(
@@ -51,8 +54,7 @@ def modularity(
         (1.0, 0.0)
 
     """
-    if mode not in MODES:
-        raise unknown("mode of modularity", mode, MODES)
+    check_choice("mode of modularity", mode, MODES)
     bins = check_count("bins", MODES[mode] if bins is None else bins, 2)
     codes, table = check_pair(codes, factors, least=bins)
     if mode != "disentanglement_lib":
@@ -62,36 +64,29 @@ def modularity(
     each = _modularities(joint.information)
     value = float(np.mean(each))
     centre = float(np.mean(_modularities(joint.unbiased())))
-    low, high = interval_of_terms(centre, _influence(joint))
-    return Score(
-        "modularity",
-        value,
-        low,
-        high,
-        reference="Ridgeway & Mozer 2018, section 3",
-        constants={
-            "mode": mode,
-            "bins": bins,
-            "samples": len(codes),
-            "bias": value - centre,
-            "of_latents": each.tolist(),
-            "mutual_information": joint.information.tolist(),
-        },
-    )
+    interval = interval_of_terms(centre, _influence(joint))
+    constants = {
+        "mode": mode,
+        "bins": bins,
+        "samples": len(codes),
+        "bias": value - centre,
+        "of_latents": each.tolist(),
+        "mutual_information": joint.information.tolist(),
+    }
+    return Score("modularity", value, *interval, reference=_REFERENCE, constants=constants)
 
 
-def _modularities(information: NDArray[np.float64]) -> NDArray[np.float64]:
+def _modularities(information: Floats) -> Floats:
     squares = information**2
     best = squares.max(axis=1)
     alive = best > 1e-20
     if squares.shape[1] == 1:
         return np.asarray(alive, dtype=np.float64)
     rest = (squares.sum(axis=1) - best) / np.where(alive, best * (squares.shape[1] - 1), 1.0)
-    result: NDArray[np.float64] = np.where(alive, 1 - rest, 0.0)
-    return result
+    return np.where(alive, 1 - rest, 0.0)
 
 
-def _influence(joint: JointCounts) -> NDArray[np.float64]:
+def _influence(joint: JointCounts) -> Floats:
     """The effect of each sample on the score, (n,), up to a constant."""
     unbiased = joint.unbiased()
     latents, factors = unbiased.shape
@@ -144,8 +139,7 @@ def explicitness(
         (1.0, 0.5)
 
     """
-    if mode not in MODES:
-        raise unknown("mode of explicitness", mode, MODES)
+    check_choice("mode of explicitness", mode, MODES)
     codes, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(0) if rng is None else rng
     classes, _ = factor_classes(table)
@@ -163,29 +157,21 @@ def explicitness(
         area, effect = roc_areas(model.log_probabilities(z[held_out]), column[held_out], present)
         areas.append(area)
         influence += effect / classes.shape[1]
-    value, bounds = float(np.mean(areas)), (0.0, 1.0)
+    value = float(np.mean(areas))
     if mode == "ubisoft":
         value, influence = max(0.0, 2 * value - 1), 2 * influence
-    low, high = interval_of_terms(value, influence, bounds)
-    return Score(
-        "explicitness",
-        value,
-        low,
-        high,
-        reference="Ridgeway & Mozer 2018, section 3",
-        constants={
-            "mode": mode,
-            "training_samples": len(train),
-            "test_samples": len(held_out),
-            "chance": 0.0 if mode == "ubisoft" else 0.5,
-            "of_factors": areas,
-        },
-    )
+    interval = interval_of_terms(value, influence)
+    constants = {
+        "mode": mode,
+        "training_samples": len(train),
+        "test_samples": len(held_out),
+        "chance": 0.0 if mode == "ubisoft" else 0.5,
+        "of_factors": areas,
+    }
+    return Score("explicitness", value, *interval, reference=_REFERENCE, constants=constants)
 
 
-def roc_areas(
-    scores: NDArray[np.float64], truth: NDArray[np.int64], present: NDArray[np.int64]
-) -> tuple[float, NDArray[np.float64]]:
+def roc_areas(scores: Floats, truth: Integers, present: Integers) -> tuple[float, Floats]:
     """The mean area under the ROC curves of ``scores`` (n, classes), and the effect of each sample on it, (n,).
 
     A value that does not occur in ``truth``, or is all of it, has no curve and is excluded.

@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave.errors import UnweaveError
-from unweave.metrics.validation import standardised
+from unweave.metrics.validation import Floats, standardised
 
 Backend = Literal["lightgbm", "sklearn", "forest", "lasso"]
 BACKENDS = ("lightgbm", "sklearn", "forest", "lasso")
 """Boosted trees (LightGBM, scikit-learn), a random forest, a lasso."""
 
-Floats = NDArray[np.float64]
 Predict = Callable[[Floats], NDArray[Any]]
 """Codes (n, latents) to the predicted factor, (n,)."""
 
@@ -88,8 +87,7 @@ def _boost(train: Floats, target: NDArray[Any], present: NDArray[Any], seed: int
 
     def predict(x: Floats) -> NDArray[Any]:
         p = np.asarray(model.predict(x))
-        guess: NDArray[Any] = present[p.argmax(axis=1) if classes > 2 else (p > 0.5).astype(np.int64)]
-        return guess
+        return np.asarray(present[p.argmax(axis=1) if classes > 2 else (p > 0.5).astype(np.int64)])
 
     return gains / max(float(gains.sum()), 1e-300), predict
 

@@ -25,9 +25,8 @@ from unweave.metrics.predictors import has_lightgbm
 from unweave.metrics.sampled_mig import sampled_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count
+from unweave.metrics.validation import Floats, check_count
 
-Floats = NDArray[np.float64]
 MetricLike = str | AnyMetric | type[AnyMetric] | Callable[..., Answer]
 """A metric by name or reference, as an object, as a class, or as a function of codes, factors, scales and rng."""
 
@@ -53,88 +52,79 @@ def _decomposition(codes: Floats, scales: Floats, rng: np.random.Generator) -> d
     return decomposition(codes, scales, rng, samples=1_000)
 
 
+def _builtin(
+    function: Callable[..., Answer],
+    sentence: str,
+    name: str | None = None,
+    standard: bool = True,
+    **labels: str,
+) -> FunctionMetric:
+    return FunctionMetric(function, name, labels or None, sentence, standard)
+
+
 METRICS: dict[str, Metric] = {
     metric.name: metric
     for metric in (
-        FunctionMetric(
-            mig,
-            labels={"mig": "MIG"},
-            sentence="1 if each factor sits in one latent of its own (binned means).",
-        ),
-        FunctionMetric(
+        _builtin(mig, "1 if each factor sits in one latent of its own (binned means).", mig="MIG"),
+        _builtin(
             _sampled_mig,
-            "sampled_mig",
-            {"sampled_mig": "MIG, sampled"},
             "The gap as its authors define it: samples of q(z), exact mixture over the given codes.",
+            "sampled_mig",
+            sampled_mig="MIG, sampled",
         ),
-        FunctionMetric(
+        _builtin(
             factor_vae_score,
-            labels={"factor_vae_score": "FactorVAE score"},
-            sentence="How often the fixed factor is guessed from the latent that varies least.",
+            "How often the fixed factor is guessed from the latent that varies least.",
+            factor_vae_score="FactorVAE score",
         ),
-        FunctionMetric(
+        _builtin(
             beta_vae_score,
-            labels={"beta_vae_score": "beta-VAE score"},
-            sentence="How often a linear classifier guesses the shared factor from mean differences; "
+            "How often a linear classifier guesses the shared factor from mean differences; "
             "blind to one missing factor.",
+            beta_vae_score="beta-VAE score",
         ),
-        FunctionMetric(
+        _builtin(
             _dci,
-            "dci",
-            {
-                "dci": "DCI disentanglement",
-                "dci_completeness": "DCI completeness",
-                "dci_informativeness": "DCI informativeness",
-            },
             "Whether each latent serves one factor, each factor needs one latent, and trees predict the factors.",
+            "dci",
+            dci="DCI disentanglement",
+            dci_completeness="DCI completeness",
+            dci_informativeness="DCI informativeness",
         ),
-        FunctionMetric(
-            sap,
-            labels={"sap": "SAP"},
-            sentence="How much better the best single latent predicts a factor than the next.",
+        _builtin(sap, "How much better the best single latent predicts a factor than the next.", sap="SAP"),
+        _builtin(modularity, "1 if each latent knows one factor at most."),
+        _builtin(
+            explicitness, "How well a linear classifier ranks each value of each factor; 0.5 is guessing."
         ),
-        FunctionMetric(modularity, sentence="1 if each latent knows one factor at most."),
-        FunctionMetric(
-            explicitness,
-            sentence="How well a linear classifier ranks each value of each factor; 0.5 is guessing.",
-        ),
-        FunctionMetric(
-            irs, labels={"irs": "IRS"}, sentence="1 if each latent stays constant while its factor does."
-        ),
-        FunctionMetric(
+        _builtin(irs, "1 if each latent stays constant while its factor does.", irs="IRS"),
+        _builtin(
             infomec,
-            labels={
-                "infomec_modularity": "InfoM",
-                "infomec_compactness": "InfoC",
-                "infomec_explicitness": "InfoE",
-            },
-            sentence="Modularity, compactness and explicitness as shares of information.",
+            "Modularity, compactness and explicitness as shares of information.",
+            infomec_modularity="InfoM",
+            infomec_compactness="InfoC",
+            infomec_explicitness="InfoE",
         ),
-        FunctionMetric(
-            downstream_accuracy, sentence="How well logistic regression reads the factors off the codes."
-        ),
-        FunctionMetric(
+        _builtin(downstream_accuracy, "How well logistic regression reads the factors off the codes."),
+        _builtin(
             _hoyer,
-            "hoyer",
-            {"hoyer": "Hoyer sparsity"},
             "1 if all but one entry of every code are zero, 0 if all are alike.",
+            "hoyer",
+            hoyer="Hoyer sparsity",
         ),
-        FunctionMetric(
+        _builtin(
             _decomposition,
-            "decomposition",
-            {
-                "index_code_mi": "index-code MI",
-                "total_correlation": "total correlation",
-                "dimension_wise_kl": "dimension-wise KL",
-            },
             "The three parts of the mean KL to N(0, I): information about the image, dependence of latents, "
             "marginals.",
+            "decomposition",
+            index_code_mi="index-code MI",
+            total_correlation="total correlation",
+            dimension_wise_kl="dimension-wise KL",
         ),
-        FunctionMetric(
+        _builtin(
             gaussian_total_correlation,
-            labels={"gaussian_total_correlation": "Gaussian TC"},
-            sentence="Total correlation of a Gaussian with the covariance of the codes.",
+            "Total correlation of a Gaussian with the covariance of the codes.",
             standard=False,
+            gaussian_total_correlation="Gaussian TC",
         ),
     )
 }

@@ -6,15 +6,22 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.aggregate import Mixture, log_joint
 from unweave.metrics.mig import leading_gaps
-from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count, check_pair, check_scales, drop_columns, factor_classes
+from unweave.metrics.score import Score, clipped
+from unweave.metrics.validation import (
+    Floats,
+    Integers,
+    check_count,
+    check_pair,
+    check_scales,
+    drop_columns,
+    factor_classes,
+)
 
 Mode = Literal["paper", "beta_tcvae", "disentangling_vae"]
 MODES = ("paper", "beta_tcvae", "disentangling_vae")
-Floats = NDArray[np.float64]
 
 
 def sampled_mig(
@@ -61,8 +68,7 @@ def sampled_mig(
         1.0
 
     """
-    if mode not in MODES:
-        raise unknown("mode of sampled_mig", mode, MODES)
+    check_choice("mode of sampled_mig", mode, MODES)
     samples = check_count("samples", samples, 2)
     mu, table = check_pair(means, factors)
     sd = check_scales(scales, mu)
@@ -77,30 +83,25 @@ def sampled_mig(
     order, gaps = leading_gaps(information / normalisers)
     value = float(np.mean(gaps))
     half = 1.96 * _standard_error(information, normalisers, order, of_all, of_values)
-    return Score(
-        "sampled_mig",
-        value,
-        max(0.0, value - half),
-        min(1.0, value + half),
-        reference="Chen et al. 2018, section 4, from samples of q(z)",
-        constants={
-            "mode": mode,
-            "samples": samples,
-            "images": len(mu),
-            "factors": remaining,
-            "gaps": gaps.tolist(),
-            "leading_latents": order[0].tolist(),
-            "entropies": normalisers.tolist(),
-            "mutual_information": information.tolist(),
-        },
-    )
+    constants = {
+        "mode": mode,
+        "samples": samples,
+        "images": len(mu),
+        "factors": remaining,
+        "gaps": gaps.tolist(),
+        "leading_latents": order[0].tolist(),
+        "entropies": normalisers.tolist(),
+        "mutual_information": information.tolist(),
+    }
+    reference = "Chen et al. 2018, section 4, from samples of q(z)"
+    return Score("sampled_mig", value, *clipped(value, half), reference=reference, constants=constants)
 
 
 def _log_densities(
     means: Floats,
     noise_scales: Floats,
     scales: Floats,
-    classes: NDArray[np.int64],
+    classes: Integers,
     sizes: tuple[int, ...],
     samples: int,
     rng: np.random.Generator,
@@ -205,28 +206,23 @@ def subspace_mig(
         for sign, s in zip((1, -1), order[:, k], strict=False):
             terms += sign * ratios[s, k] / normaliser / len(sizes)
     half = 1.96 * float(np.std(terms)) / float(np.sqrt(samples))
-    return Score(
-        "subspace_mig",
-        value,
-        max(0.0, value - half),
-        min(1.0, value + half),
-        reference="Stühmer et al. 2020 (ISA); Chen et al. 2018, Eq. 6",
-        constants={
-            "subspaces": [int(s) for s in subspaces],
-            "samples": samples,
-            "images": len(mu),
-            "factors": remaining,
-            "gaps": gaps.tolist(),
-            "leading_subspaces": order[0].tolist(),
-            "mutual_information": information.tolist(),
-        },
-    )
+    constants = {
+        "subspaces": [int(s) for s in subspaces],
+        "samples": samples,
+        "images": len(mu),
+        "factors": remaining,
+        "gaps": gaps.tolist(),
+        "leading_subspaces": order[0].tolist(),
+        "mutual_information": information.tolist(),
+    }
+    reference = "Stühmer et al. 2020 (ISA); Chen et al. 2018, Eq. 6"
+    return Score("subspace_mig", value, *clipped(value, half), reference=reference, constants=constants)
 
 
 def _subspace_ratios(
     means: Floats,
     scales: Floats,
-    classes: NDArray[np.int64],
+    classes: Integers,
     sizes: tuple[int, ...],
     subspaces: Sequence[int],
     samples: int,
@@ -248,19 +244,16 @@ def _subspace_ratios(
     return ratios
 
 
-def _draw_values(
-    column: NDArray[np.int64], size: int, samples: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+def _draw_values(column: Integers, size: int, samples: int, rng: np.random.Generator) -> Integers:
     """``samples`` rows of each value, value by value."""
     order = np.argsort(column, kind="stable")
     counts = np.bincount(column, minlength=size)
     firsts = np.cumsum(counts) - counts
     picks = firsts[:, None] + (rng.random((size, samples)) * counts[:, None]).astype(np.int64)
-    chosen: NDArray[np.int64] = order[picks.ravel()]
-    return chosen
+    return np.asarray(order[picks.ravel()])
 
 
-def _normalisers(classes: NDArray[np.int64], sizes: tuple[int, ...], mode: str) -> Floats:
+def _normalisers(classes: Integers, sizes: tuple[int, ...], mode: str) -> Floats:
     if mode != "paper":
         return np.log(np.array(sizes, dtype=np.float64))
     shares = [np.bincount(column) / len(column) for column in classes.T]

@@ -5,14 +5,23 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import unknown
+from unweave.errors import check_choice
 from unweave.metrics.linear import fit_thresholds
 from unweave.metrics.mig import leading_gaps
 from unweave.metrics.score import Score, interval_of_held_out, interval_of_terms
-from unweave.metrics.validation import check_pair, equal_width_bins, factor_classes, split_samples
+from unweave.metrics.validation import (
+    Floats,
+    Integers,
+    check_pair,
+    equal_width_bins,
+    factor_classes,
+    split_samples,
+    standardised,
+)
 
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft", "latte"]
 MODES = ("disentanglement_lib", "dcf", "ubisoft", "latte")
+_REFERENCE = "Kumar et al. 2018, section 3"
 UNPENALISED = 100.0
 """C of machines whose penalty does not matter: that of 10,000 times as many codes."""
 HALF_SAMPLES = 6
@@ -61,8 +70,7 @@ def sap(
         True
 
     """
-    if mode not in MODES:
-        raise unknown("mode of sap", mode, MODES)
+    check_choice("mode of sap", mode, MODES)
     codes, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(0) if rng is None else rng
     if mode == "ubisoft":
@@ -80,29 +88,19 @@ def sap(
     _, gaps = leading_gaps(accuracy)
     value = float(np.mean(gaps))
     centre, low, high = _unpenalised(codes, classes, train, held_out, rng)
-    return Score(
-        "sap",
-        value,
-        low,
-        high,
-        reference="Kumar et al. 2018, section 3",
-        constants={
-            "mode": mode,
-            "training_samples": len(train),
-            "test_samples": len(held_out),
-            "bias": value - centre,
-            "gaps": gaps.tolist(),
-            "accuracies": accuracy.tolist(),
-        },
-    )
+    constants = {
+        "mode": mode,
+        "training_samples": len(train),
+        "test_samples": len(held_out),
+        "bias": value - centre,
+        "gaps": gaps.tolist(),
+        "accuracies": accuracy.tolist(),
+    }
+    return Score("sap", value, low, high, reference=_REFERENCE, constants=constants)
 
 
 def _unpenalised(
-    codes: NDArray[np.float64],
-    classes: NDArray[np.int64],
-    train: NDArray[np.int64],
-    held_out: NDArray[np.int64],
-    rng: np.random.Generator,
+    codes: Floats, classes: Integers, train: Integers, held_out: Integers, rng: np.random.Generator
 ) -> tuple[float, float, float]:
     """The score of machines without penalty, and its interval."""
     right, trained = _guesses(codes, classes, train, held_out, UNPENALISED)
@@ -117,24 +115,23 @@ def _unpenalised(
     return float(np.mean(terms)), *interval_of_held_out(terms, of_halves)
 
 
-def _gap_of_leaders(right: NDArray[np.bool_], order: NDArray[np.intp]) -> NDArray[np.float64]:
+def _gap_of_leaders(right: NDArray[np.bool_], order: NDArray[np.intp]) -> Floats:
     """By how much the first of two latents guesses each held-out code better than the second, a mean over factors."""
     factors = np.arange(right.shape[1])
     terms = right[order[0], factors].astype(np.float64)
     if len(order) > 1:
         terms -= right[order[1], factors]
-    mean: NDArray[np.float64] = terms.mean(axis=0)
-    return mean
+    return np.asarray(terms.mean(axis=0))
 
 
 def _guesses(
-    codes: NDArray[np.float64],
-    classes: NDArray[np.int64],
-    train: NDArray[np.int64],
-    held_out: NDArray[np.int64],
+    codes: Floats,
+    classes: Integers,
+    train: Integers,
+    held_out: Integers,
     penalty: float,
     only: NDArray[np.intp] | None = None,
-) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+) -> tuple[NDArray[np.bool_], Floats]:
     """Which held-out codes each latent guesses rightly, (latents, K, held out), and its training accuracy.
 
     ``only`` (m, K) holds the latents that are used for each factor; the others guess nothing.
@@ -158,9 +155,8 @@ def _guesses(
     return right, trained
 
 
-def _correlations(codes: NDArray[np.float64], factors: NDArray[np.float64]) -> Score:
-    spread = codes.std(axis=0)
-    z = (codes - codes.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
+def _correlations(codes: Floats, factors: Floats) -> Score:
+    z = standardised(codes)
     v = (factors - factors.mean(axis=0)) / factors.std(axis=0)
     explained = (z.T @ v / len(z)) ** 2
     order, gaps = leading_gaps(explained)
@@ -170,20 +166,14 @@ def _correlations(codes: NDArray[np.float64], factors: NDArray[np.float64]) -> S
     for sign, leading in zip((1, -1), order, strict=False):
         for k, j in enumerate(leading):
             r = float(z[:, j] @ v[:, k]) / len(z)
-            influence += (
-                sign * 2 * r * (z[:, j] * v[:, k] - r * (z[:, j] ** 2 + v[:, k] ** 2) / 2) / v.shape[1]
-            )
-    low, high = interval_of_terms(value, influence)
-    return Score(
-        "sap",
-        value,
-        low,
-        high,
-        reference="Kumar et al. 2018, section 3, with squared correlations",
-        constants={
-            "mode": "ubisoft",
-            "samples": len(z),
-            "gaps": gaps.tolist(),
-            "accuracies": explained.tolist(),
-        },
-    )
+            effect = z[:, j] * v[:, k] - r * (z[:, j] ** 2 + v[:, k] ** 2) / 2
+            influence += sign * 2 * r * effect / v.shape[1]
+    interval = interval_of_terms(value, influence)
+    reference = f"{_REFERENCE}, with squared correlations"
+    constants = {
+        "mode": "ubisoft",
+        "samples": len(z),
+        "gaps": gaps.tolist(),
+        "accuracies": explained.tolist(),
+    }
+    return Score("sap", value, *interval, reference=reference, constants=constants)

@@ -1,13 +1,14 @@
 """The form in which every metric answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from unweave.errors import UnweaveError
+from unweave.metrics.validation import Floats
 
 
 @dataclass(frozen=True)
@@ -52,16 +53,7 @@ class Score:
             {'per_latent': [1.5, 0.5]}
 
         """
-        return {
-            "name": self.name,
-            "value": _plain(self.value),
-            "low": _plain(self.low),
-            "high": _plain(self.high),
-            "range": list(self.range),
-            "higher_is_better": self.higher_is_better,
-            "reference": self.reference,
-            "constants": {key: _plain(value) for key, value in self.constants.items()},
-        }
+        return {name: _plain(value) for name, value in vars(self).items()}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Score":
@@ -77,17 +69,10 @@ class Score:
             raise UnweaveError(
                 f"a stored score needs name and value, {sorted(missing)} is missing: measure it again"
             )
-        low, high = stored.get("range", (0.0, 1.0))
-        return cls(
-            name=str(stored["name"]),
-            value=float("nan") if stored["value"] is None else float(stored["value"]),
-            low=stored.get("low"),
-            high=stored.get("high"),
-            range=(low, high),
-            higher_is_better=bool(stored.get("higher_is_better", True)),
-            reference=str(stored.get("reference", "")),
-            constants=dict(stored.get("constants", {})),
-        )
+        known = {each.name: stored[each.name] for each in fields(cls) if each.name in stored}
+        known["value"] = float("nan") if stored["value"] is None else float(stored["value"])
+        known["range"] = tuple(stored.get("range", (0.0, 1.0)))
+        return cls(**known)
 
 
 def _plain(value: Any) -> Any:
@@ -105,9 +90,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def interval_of_mean(
-    values: np.ndarray[Any, np.dtype[np.float64]],
-) -> tuple[float, float | None, float | None]:
+def interval_of_mean(values: Floats) -> tuple[float, float | None, float | None]:
     """Mean of ``values`` (n,) and its 95 % interval, mean +- 1.96 sd / sqrt(n); no interval for one value.
 
     Example:
@@ -138,6 +121,18 @@ def wilson(right: float, total: float) -> tuple[float, float]:
     return max(0.0, float(centre - half)), min(1.0, float(centre + half))
 
 
+def clipped(value: float, half: float, range: tuple[float, float] = (0.0, 1.0)) -> tuple[float, float]:
+    """The ends of ``value +- half`` that lie in the range of the score.
+
+    Example:
+        >>> clipped(0.75, 0.5)
+        (0.25, 1.0)
+
+    """
+    low, high = np.clip([value - half, value + half], *range).tolist()
+    return low, high
+
+
 def interval_of_halves(
     value: float, halves: Sequence[float], range: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[float, float]:
@@ -159,12 +154,11 @@ def interval_of_halves(
         [0.285, 0.715]
 
     """
-    half = float(stdtrit(len(halves) - 1, 0.975)) * float(np.std(halves, ddof=1))
-    return max(range[0], value - half), min(range[1], value + half)
+    return clipped(value, float(stdtrit(len(halves) - 1, 0.975)) * float(np.std(halves, ddof=1)), range)
 
 
 def interval_of_terms(
-    value: float, terms: np.ndarray[Any, np.dtype[np.float64]], range: tuple[float, float] = (0.0, 1.0)
+    value: float, terms: Floats, range: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[float, float]:
     """The 95 % interval of a score that is the mean of independent ``terms`` (n,), clipped to its range.
 
@@ -179,14 +173,11 @@ def interval_of_terms(
     half = 1.96 * float(np.std(terms)) / float(np.sqrt(n))
     if half == 0:
         half = 1.96**2 / (n + 1.96**2) * (range[1] - range[0])
-    low, high = np.clip([value - half, value + half], *range).tolist()
-    return low, high
+    return clipped(value, half, range)
 
 
 def interval_of_held_out(
-    terms: np.ndarray[Any, np.dtype[np.float64]],
-    of_halves: Sequence[np.ndarray[Any, np.dtype[np.float64]]],
-    range: tuple[float, float] = (0.0, 1.0),
+    terms: Floats, of_halves: Sequence[Floats], range: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[float, float]:
     """The 95 % interval of the mean of ``terms`` (n,), one for each held-out code, of predictors that were trained.
 
@@ -217,5 +208,4 @@ def interval_of_held_out(
     quantile = 1.96
     if of_predictors > 0:
         quantile = float(stdtrit((len(x) - 1) * (1 + own / of_predictors) ** 2, 0.975))
-    half = quantile * float(np.sqrt(own + of_predictors))
-    return max(range[0], value - half), min(range[1], value + half)
+    return clipped(value, quantile * float(np.sqrt(own + of_predictors)), range)

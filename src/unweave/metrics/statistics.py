@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
 from unweave.errors import UnweaveError
+from unweave.metrics.validation import Floats
 
 _MOST_SPLITS = 20_000
 
@@ -182,7 +183,7 @@ def rank_correlation(x: ArrayLike, y: ArrayLike) -> float:
     return round(float(standard_ranks(np.asarray(x)) @ standard_ranks(np.asarray(y))), 12)
 
 
-def standard_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
+def standard_ranks(values: NDArray[Any]) -> Floats:
     """Ranks along the first axis, of mean 0 and length 1, so that their products are Spearman's correlations.
 
     Equal values share the mean of their ranks; where all are equal, ranks are 0.
@@ -202,15 +203,14 @@ def standard_ranks(values: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(ranks / np.where(length > 0, length, 1.0))
 
 
-def _ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _ranks(values: Floats) -> Floats:
     """Ranks from 1; equal values share the mean of theirs."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
     ends = np.cumsum(counts)
-    middle: NDArray[np.float64] = (ends - (counts - 1) / 2)[inverse]
-    return middle
+    return (ends - (counts - 1) / 2)[inverse]
 
 
-def _checked(values: ArrayLike) -> NDArray[np.float64]:
+def _checked(values: ArrayLike) -> Floats:
     sample = np.asarray(values, dtype=np.float64)
     if sample.ndim != 1 or len(sample) == 0 or not np.isfinite(sample).all():
         raise UnweaveError(f"expected a list of finite numbers, one per run, got shape {sample.shape}")

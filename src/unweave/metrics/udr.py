@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError
 from unweave.metrics.score import Score
 from unweave.metrics.statistics import standard_ranks
-from unweave.metrics.validation import check_codes
+from unweave.metrics.validation import Floats, check_codes
 
 INFORMATIVE = 0.01
 """A latent counts if its mean KL is above this, in nats (Duan et al. 2020, section 4)."""
@@ -59,7 +59,7 @@ def udr(codes: Sequence[ArrayLike], kl: Sequence[ArrayLike]) -> Score:
     return Score("udr", float(np.mean(each)), reference="Duan et al. 2020, UDR_S", constants=constants)
 
 
-def _pair(table: NDArray[np.float64]) -> float:
+def _pair(table: Floats) -> float:
     if 0 in table.shape:
         return 0.0  # nothing was learnt, so nothing is agreed upon
     down = table.max(axis=0) ** 2 / np.maximum(table.sum(axis=0), 1e-12)

@@ -8,11 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
 CONTINUOUS_VALUES = 64
 """A fractional factor column with more distinct values than this is taken as continuous."""
 
 
-def check_codes(codes: ArrayLike, name: str = "codes") -> NDArray[np.float64]:
+def check_codes(codes: ArrayLike, name: str = "codes") -> Floats:
     """``codes`` as float64 (n, latents), or an error that says what is wrong with them.
 
     Example:
@@ -27,9 +30,7 @@ def check_codes(codes: ArrayLike, name: str = "codes") -> NDArray[np.float64]:
     return _table(codes, name).astype(np.float64)
 
 
-def check_pair(
-    codes: ArrayLike, factors: ArrayLike, least: int = 2
-) -> tuple[NDArray[np.float64], NDArray[Any]]:
+def check_pair(codes: ArrayLike, factors: ArrayLike, least: int = 2) -> tuple[Floats, NDArray[Any]]:
     """Codes (n, latents) and factors (n, K) that belong together, with at least ``least`` samples.
 
     Example:
@@ -48,7 +49,7 @@ def check_pair(
     return codes, table
 
 
-def factor_classes(factors: ArrayLike, bins: int = 20) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+def factor_classes(factors: ArrayLike, bins: int = 20) -> tuple[Integers, tuple[int, ...]]:
     """Factors (n, K) as class numbers 0, 1, ... per column, and the number of classes of each column.
 
     Whole numbers are classes as they are. A fractional column is continuous, and cut into ``bins``
@@ -109,7 +110,7 @@ def drop_columns(table: NDArray[Any], drop: Sequence[int]) -> tuple[NDArray[Any]
     return table[:, kept], kept
 
 
-def check_scales(scales: ArrayLike, codes: NDArray[np.float64]) -> NDArray[np.float64]:
+def check_scales(scales: ArrayLike, codes: Floats) -> Floats:
     """Posterior standard deviations of the shape of ``codes``, all positive.
 
     Example:
@@ -125,7 +126,7 @@ def check_scales(scales: ArrayLike, codes: NDArray[np.float64]) -> NDArray[np.fl
     return checked
 
 
-def standardised(values: NDArray[np.float64], like: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+def standardised(values: Floats, like: Floats | None = None) -> Floats:
     """``values`` (n, columns) less the mean of ``like``, over its standard deviation; constant columns stay undivided.
 
     Args:
@@ -139,13 +140,10 @@ def standardised(values: NDArray[np.float64], like: NDArray[np.float64] | None =
     """
     source = values if like is None else like
     spread = source.std(axis=0)
-    result: NDArray[np.float64] = (values - source.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
-    return result
+    return np.asarray((values - source.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0))
 
 
-def split_samples(
-    n: int, rng: np.random.Generator, share: float
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def split_samples(n: int, rng: np.random.Generator, share: float) -> tuple[Integers, Integers]:
     """Row numbers of a training and a test part; ``share`` of the ``n`` rows are for the test.
 
     Example:
@@ -160,7 +158,7 @@ def split_samples(
     return order[tested:], order[:tested]
 
 
-def equal_width_bins(codes: NDArray[Any], bins: int) -> NDArray[np.int64]:
+def equal_width_bins(codes: NDArray[Any], bins: int) -> Integers:
     """Bin number 0 .. bins-1 of each code over the column's own range, as (latents, n).
 
     The edges are those of ``np.histogram(z, bins)``, and a code on an inner edge belongs to the upper bin.
@@ -178,7 +176,7 @@ def equal_width_bins(codes: NDArray[Any], bins: int) -> NDArray[np.int64]:
     span = np.where(moves, high - low, 1.0)
     scaled = rows - low
     scaled *= bins / span
-    place: NDArray[np.int64] = scaled.astype(np.int64)
+    place: Integers = scaled.astype(np.int64)
     np.minimum(place, bins - 1, out=place)
     # Division finds the bin but for rounding next to an edge; comparing with the edge itself decides there, as
     # np.digitize would.

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from unweave.errors import unknown
+from unweave.errors import check_choice
 from unweave.metrics.interventions import Plan, Planner, independent_votes, plan_blocks
 from unweave.metrics.score import Score, wilson
-from unweave.metrics.validation import check_count
+from unweave.metrics.validation import Integers, check_count
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,7 @@ def choose_protocol(
         >>> choose_protocol("score", "paper", modes, {"samples": 5, "votes": None}, {"samples": 2}).samples
         5
     """
-    if mode not in modes:
-        raise unknown(f"mode of {metric}", mode, modes)
+    check_choice(f"mode of {metric}", mode, modes)
     chosen = dataclasses.replace(modes[mode], **{k: v for k, v in options.items() if v is not None})
     checked: dict[str, Any] = {
         key: check_count(key, getattr(chosen, key), minimum) for key, minimum in least.items()
@@ -70,7 +69,7 @@ def choose_protocol(
 
 
 def plan_votes(
-    classes: NDArray[np.int64],
+    classes: Integers,
     sizes: tuple[int, ...],
     protocol: VotingProtocol,
     rng: np.random.Generator,

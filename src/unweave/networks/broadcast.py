@@ -6,9 +6,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_at_least
 from unweave.networks import fast
 from unweave.networks.layers import (
+    ImageDecoder,
     Initialisation,
     SameConv2d,
     Upconv2d,
@@ -18,7 +19,6 @@ from unweave.networks.layers import (
     linear_stack,
     upconv_or_same,
 )
-from unweave.networks.shapes import require_image_shape, require_positive
 
 
 def broadcast(codes: Tensor, height: int, width: int) -> Tensor:
@@ -144,7 +144,7 @@ def _border_classes(size: int, kernel: int, stride: int) -> tuple[Tensor, Tensor
 
 
 @final
-class SpatialBroadcast(nn.Module):
+class SpatialBroadcast(ImageDecoder):
     """Spatial Broadcast decoder: tile the code, append x and y, convolve with stride 1 (SBD algorithm 1).
 
     (n, latents) -> (n, C, H, W), any height and width. ReLU between the layers, none at the end. The first
@@ -193,16 +193,12 @@ class SpatialBroadcast(nn.Module):
         shuffle_seed: int = 0,
         initialisation: Initialisation = "truncated_normal",
     ) -> None:
-        super().__init__()
-        colours, rows, columns = require_image_shape("output_shape", output_shape)
-        require_positive(latents=latents, depth=depth, width=width, kernel=kernel, mlp=mlp)
+        super().__init__(latents, output_shape, depth=depth, width=width, kernel=kernel, mlp=mlp)
+        colours, rows, columns = self.output_shape
         if depth < 2:
             raise UnweaveError(f"depth must be at least 2 (one hidden layer and the output), got {depth}")
-        if kernel < 2:
-            raise UnweaveError(f"kernel must be at least 2, got {kernel}")
+        check_at_least("kernel", kernel, 2)
         tile = _tile(rows, columns, depth, upscales)
-        self.latents = latents
-        self.output_shape = (colours, rows, columns)
         grid = shuffled_coordinates(*tile, shuffle_seed) if shuffle_coordinates else coordinates(*tile)
         self.mlp = nn.Sequential(*linear_stack((latents, *mlp)))
         size = (latents, *mlp)[-1]

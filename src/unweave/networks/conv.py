@@ -9,6 +9,8 @@ from unweave.networks.layers import (
     Chain,
     ChainReLU,
     Downconv2d,
+    ImageDecoder,
+    ImageEncoder,
     Initialisation,
     SameConv2d,
     channels_last,
@@ -16,11 +18,11 @@ from unweave.networks.layers import (
     linear_stack,
     upconv_or_same,
 )
-from unweave.networks.shapes import decoder_layers, encoder_layers, require_image_shape, require_positive
+from unweave.networks.shapes import decoder_layers, encoder_layers
 
 
 @final
-class Conv(nn.Module):
+class Conv(ImageEncoder):
     """Encoder: 4 x 4 convolutions that halve the image, then linear layers, ReLU between all.
 
     (n, C, H, W) -> (n, features). Every layer has stride 2 and padding 1 while height and width are even and
@@ -58,10 +60,7 @@ class Conv(nn.Module):
         hidden: tuple[int, ...] = (256,),
         initialisation: Initialisation = "default",
     ) -> None:
-        super().__init__()
-        require_positive(features=features, channels=channels, hidden=hidden)
-        self.features = features
-        self.image_shape = require_image_shape("image_shape", image_shape)
+        super().__init__(image_shape, features, channels=channels, hidden=hidden)
         shapes, last = encoder_layers(self.image_shape, channels)
         layers: list[nn.Module] = []
         for inputs, outputs, stride in shapes:
@@ -79,7 +78,7 @@ class Conv(nn.Module):
 
 
 @final
-class Deconv(nn.Module):
+class Deconv(ImageDecoder):
     """Decoder: linear layers, then 4 x 4 up-convolutions that double the image, ReLU between all.
 
     (n, latents) -> (n, C, H, W). The strides are those of :class:`Conv` in reverse: the linear layers end in
@@ -115,10 +114,7 @@ class Deconv(nn.Module):
         hidden: tuple[int, ...] = (256,),
         initialisation: Initialisation = "default",
     ) -> None:
-        super().__init__()
-        require_positive(latents=latents, channels=channels, hidden=hidden)
-        self.latents = latents
-        self.output_shape = require_image_shape("output_shape", output_shape)
+        super().__init__(latents, output_shape, channels=channels, hidden=hidden)
         self.start, shapes = decoder_layers(self.output_shape, channels)
         self.linear = nn.Sequential(*linear_stack((latents, *hidden, math.prod(self.start))))
         layers: list[nn.Module] = []

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from unweave.networks.layers import (
+    ImageDecoder,
     Initialisation,
     channels_last,
     coordinates,
@@ -14,11 +15,11 @@ from unweave.networks.layers import (
     linear_stack,
     upconv_or_same,
 )
-from unweave.networks.shapes import decoder_layers, require_image_shape, require_positive
+from unweave.networks.shapes import decoder_layers
 
 
 @final
-class CoordConv(nn.Module):
+class CoordConv(ImageDecoder):
     """:class:`~unweave.networks.Deconv` with x and y appended to every feature map (SBD appendix E).
 
     (n, latents) -> (n, C, H, W). Every up-convolution, including the last, gets two more channels at its own
@@ -45,10 +46,7 @@ class CoordConv(nn.Module):
         hidden: tuple[int, ...] = (),
         initialisation: Initialisation = "truncated_normal",
     ) -> None:
-        super().__init__()
-        require_positive(latents=latents, channels=channels, hidden=hidden)
-        self.latents = latents
-        self.output_shape = require_image_shape("output_shape", output_shape)
+        super().__init__(latents, output_shape, channels=channels, hidden=hidden)
         self.start, shapes = decoder_layers(self.output_shape, channels)
         self.linear = nn.Sequential(*linear_stack((latents, *hidden, math.prod(self.start))))
         self.upconvolutions = nn.ModuleList()

@@ -4,12 +4,12 @@ from typing import final
 
 from torch import Tensor, nn
 
-from unweave.networks.layers import SameConv2d, channels_last, upconv_or_same
-from unweave.networks.shapes import decoder_layers, encoder_layers, require_image_shape, require_positive
+from unweave.networks.layers import ImageDecoder, ImageEncoder, SameConv2d, channels_last, upconv_or_same
+from unweave.networks.shapes import decoder_layers, encoder_layers
 
 
 @final
-class DCGANEncoder(nn.Module):
+class DCGANEncoder(ImageEncoder):
     """Encoder: 4 x 4 convolutions with batch norm and leaky ReLU 0.2, then one convolution over the whole maps.
 
     (n, C, H, W) -> (n, features). For 64 x 64 images: 32, 64, 128, 256 channels at stride 2, then a 4 x 4 convolution
@@ -36,10 +36,7 @@ class DCGANEncoder(nn.Module):
         *,
         channels: tuple[int, ...] = (32, 64, 128, 256),
     ) -> None:
-        super().__init__()
-        require_positive(features=features, channels=channels)
-        self.features = features
-        self.image_shape = require_image_shape("image_shape", image_shape)
+        super().__init__(image_shape, features, channels=channels)
         shapes, (maps, height, width) = encoder_layers(self.image_shape, channels)
         layers: list[nn.Module] = []
         for inputs, outputs, stride in shapes:
@@ -58,7 +55,7 @@ class DCGANEncoder(nn.Module):
 
 
 @final
-class DCGANDecoder(nn.Module):
+class DCGANDecoder(ImageDecoder):
     """Decoder: an up-convolution from the code to small maps, then 4 x 4 up-convolutions, batch norm and ReLU between.
 
     (n, latents) -> (n, C, H, W). For 64 x 64 images: 256 maps of 4 x 4 at stride 1, then 128, 64, 32 and the image at
@@ -84,10 +81,7 @@ class DCGANDecoder(nn.Module):
         *,
         channels: tuple[int, ...] = (256, 128, 64, 32),
     ) -> None:
-        super().__init__()
-        require_positive(latents=latents, channels=channels)
-        self.latents = latents
-        self.output_shape = require_image_shape("output_shape", output_shape)
+        super().__init__(latents, output_shape, channels=channels)
         (maps, height, width), shapes = decoder_layers(self.output_shape, channels)
         self.first = nn.ConvTranspose2d(latents, maps, (height, width))
         layers: list[nn.Module] = []

@@ -15,8 +15,49 @@ from torch.nn import functional as F
 
 from unweave.errors import UnweaveError
 from unweave.networks import fast
+from unweave.networks.shapes import MapShape, require_image_shape, require_positive
 
 Initialisation = Literal["default", "truncated_normal"]
+
+
+class ImageEncoder(nn.Module):
+    """A network (n, C, H, W) -> (n, features).
+
+    Args:
+        image_shape: (channels, height, width) of the images.
+        features: size of the output.
+        sizes: further whole numbers, or lists of them, which must be at least 1.
+
+    Example:
+        >>> ImageEncoder((1, 64, 64), 20, hidden=(256,)).features
+        20
+    """
+
+    def __init__(self, image_shape: MapShape, features: int, **sizes: int | Sequence[int]) -> None:
+        super().__init__()
+        self.image_shape = require_image_shape("image_shape", image_shape)
+        require_positive(features=features, **sizes)
+        self.features = features
+
+
+class ImageDecoder(nn.Module):
+    """A network (n, latents) -> (n, C, H, W).
+
+    Args:
+        latents: size of the code.
+        output_shape: (channels, height, width) of the output.
+        sizes: further whole numbers, or lists of them, which must be at least 1.
+
+    Example:
+        >>> ImageDecoder(10, (1, 64, 64), hidden=(256,)).latents
+        10
+    """
+
+    def __init__(self, latents: int, output_shape: MapShape, **sizes: int | Sequence[int]) -> None:
+        super().__init__()
+        self.output_shape = require_image_shape("output_shape", output_shape)
+        require_positive(latents=latents, **sizes)
+        self.latents = latents
 
 
 def coordinates(height: int, width: int) -> Tensor:

@@ -6,12 +6,11 @@ from typing import Literal, final
 
 from torch import Tensor, nn
 
-from unweave.networks.layers import linear_stack
-from unweave.networks.shapes import require_image_shape, require_positive
+from unweave.networks.layers import ImageDecoder, ImageEncoder, linear_stack
 
 
 @final
-class MLPEncoder(nn.Module):
+class MLPEncoder(ImageEncoder):
     """Encoder of linear layers with ReLU between: 4096 - 1200 - 1200 - features (ISA appendix A.4).
 
     (n, C, H, W) -> (n, features), any image size. ISA's listing also creates a convolution that it never
@@ -31,10 +30,7 @@ class MLPEncoder(nn.Module):
     def __init__(
         self, image_shape: tuple[int, int, int], features: int, *, hidden: tuple[int, ...] = (1200, 1200)
     ) -> None:
-        super().__init__()
-        self.image_shape = require_image_shape("image_shape", image_shape)
-        require_positive(features=features, hidden=hidden)
-        self.features = features
+        super().__init__(image_shape, features, hidden=hidden)
         widths = (math.prod(self.image_shape), *hidden)
         self.linear = nn.Sequential(*linear_stack(widths), nn.Linear(widths[-1], features))
 
@@ -45,7 +41,7 @@ class MLPEncoder(nn.Module):
 
 
 @final
-class MLPDecoder(nn.Module):
+class MLPDecoder(ImageDecoder):
     """Decoder of linear layers with tanh between: latents - 1200 - 1200 - 1200 - 4096 (ISA appendix A.4).
 
     (n, latents) -> (n, C, H, W), any image size; nothing after the last layer. ``hidden=(100,), activation="relu"`` is
@@ -71,10 +67,7 @@ class MLPDecoder(nn.Module):
         hidden: tuple[int, ...] = (1200, 1200, 1200),
         activation: Literal["tanh", "relu"] = "tanh",
     ) -> None:
-        super().__init__()
-        self.output_shape = require_image_shape("output_shape", output_shape)
-        require_positive(latents=latents, hidden=hidden)
-        self.latents = latents
+        super().__init__(latents, output_shape, hidden=hidden)
         widths = (latents, *hidden)
         layers: list[nn.Module] = []
         for inputs, outputs in pairwise(widths):

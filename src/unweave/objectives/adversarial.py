@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn import Parameter
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_positive
 from unweave.functional.density_ratio import (
     discriminator_accuracy,
     discriminator_loss,
@@ -21,17 +21,16 @@ from unweave.vae import VAE
 
 
 class _DiscriminatorObjective(Objective, ABC):
-    """What both share: the discriminator, its loss, and the divergence that it estimates."""
+    """What both share: the discriminator, its loss, and the divergence to the target that it estimates."""
+
+    target: Literal["marginals", "prior"] = "prior"
 
     def __init__(
         self, latents: int, gamma: float, critic_layers: int, critic_width: int, critic_learning_rate: float
     ) -> None:
         super().__init__()
         check_non_negative(gamma=gamma)
-        if critic_learning_rate <= 0:
-            raise UnweaveError(
-                f"objective.critic_learning_rate must be greater than 0, got {critic_learning_rate:g}"
-            )
+        check_positive("objective.critic_learning_rate", critic_learning_rate)
         self.gamma = gamma
         self.critic = Discriminator(latents, layers=critic_layers, width=critic_width)
         self.critic_learning_rate = critic_learning_rate
@@ -53,8 +52,15 @@ class _DiscriminatorObjective(Objective, ABC):
         with frozen(self.critic):
             return log_density_ratio(self.critic(z)).mean()
 
-    def _cross_entropy(self, codes: Tensor, other: Tensor) -> CriticLoss:
-        of_q, of_target = self.critic(codes), self.critic(other)
+    def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
+        """The discriminator's cross-entropy on the VAE's codes and on samples of the target."""
+        assert loss.codes is not None
+        with torch.no_grad():
+            if self.target == "marginals":
+                other = permute_dims(vae.infer(images.chunk(2)[1]).sample())
+            else:
+                other = vae.prior().sample((len(loss.codes),))
+        of_q, of_target = self.critic(loss.codes), self.critic(other)
         accuracy = discriminator_accuracy(of_q, of_target)
         return CriticLoss(discriminator_loss(of_q, of_target), {"discriminator_accuracy": accuracy})
 
@@ -122,16 +128,6 @@ class FactorVAE(_DiscriminatorObjective):
         total = reconstruction + progress.hold(kl) + self.gamma * divergence
         return Loss(total, reconstruction, terms, codes=z.detach())
 
-    def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
-        """The discriminator's cross-entropy on the VAE's codes and on permuted codes of the second batch."""
-        assert loss.codes is not None
-        with torch.no_grad():
-            if self.target == "marginals":
-                other = permute_dims(vae.infer(images.chunk(2)[1]).sample())
-            else:
-                other = vae.prior().sample((len(loss.codes),))
-        return self._cross_entropy(loss.codes, other)
-
 
 @final
 class AAE(_DiscriminatorObjective):
@@ -181,10 +177,3 @@ class AAE(_DiscriminatorObjective):
         divergence = self._divergence(z)
         terms["aggregate_kl"] = divergence
         return Loss(reconstruction + self.gamma * divergence, reconstruction, terms, codes=z.detach())
-
-    def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
-        """The discriminator's cross-entropy on the VAE's codes and on samples of the prior."""
-        assert loss.codes is not None
-        with torch.no_grad():
-            other = vae.prior().sample((len(loss.codes),))
-        return self._cross_entropy(loss.codes, other)

@@ -1,5 +1,6 @@
 """Objectives with a term in the aggregate posterior q(z), estimated from the batch."""
 
+from abc import ABC
 from collections.abc import Callable
 from functools import partial
 from typing import ClassVar, Literal, final
@@ -8,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_at_least
 from unweave.functional.aggregate_posterior import (
     Aggregate,
     Estimator,
@@ -30,8 +31,45 @@ from unweave.slots import Form
 from unweave.vae import VAE, as_tensor
 
 
+class _AggregateObjective(Objective, ABC):
+    """An objective with terms of ``q(z)``, by one of the estimators, some of which need the size of the data set."""
+
+    def __init__(self, estimator: Estimator, dataset_size: int | None) -> None:
+        super().__init__()
+        check_at_least("objective.dataset_size", dataset_size, 1)
+        self.estimator, self.dataset_size, self._size = estimator, dataset_size, dataset_size
+
+    def check(self, vae: VAE) -> None:
+        """Needs posteriors that factorise."""
+        super().check(vae)
+        _check_posterior(self.name, vae)
+
+    def prepare(self, data: TrainingData, batch: int) -> None:
+        """Read the size of the data set."""
+        self._size = data.count if self._size is None else self._size
+        self._weights(batch, data.name)
+
+    def _aggregate(self, q: Distribution, z: Tensor, terms: dict[str, Tensor]) -> Aggregate:
+        """``q(z)`` of the batch; ``I(x; z)`` and ``TC(z)`` are added to the terms."""
+        at = aggregate(q, z, self._weights(len(z), "it"))
+        information = pointwise_mutual_information(q, z, at).mean()
+        terms |= {
+            "total_correlation": pointwise_total_correlation(at).mean(),
+            "mutual_information": information,
+        }
+        return at
+
+    def _weights(self, batch: int, data: str) -> Tensor:
+        if self._size is None and self.estimator in ("mws", "mss", "split"):
+            raise UnweaveError(
+                f"{self.name} with estimator {self.estimator} needs the number of images of the data set, but {data} "
+                f"has none: set objective.dataset_size, or objective.estimator=mixture, which needs no such number"
+            )
+        return mixture_weights(self.estimator, batch, self._size)
+
+
 @final
-class BetaTCVAE(Objective):
+class BetaTCVAE(_AggregateObjective):
     """``L = E_q[-log p(x|z)] + alpha * I(x; z) + beta * TC(z) + gamma * sum_j KL(q(z_j) || p(z_j))``.
 
     Computed as ``E_q[-log p(x|z)] + KL + (alpha - 1) I + (beta - 1) TC + (gamma - 1) sum_j KL_j``, which is the same
@@ -90,15 +128,13 @@ class BetaTCVAE(Objective):
         estimator: Estimator = "mws",
         dataset_size: int | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(estimator, dataset_size)
         check_non_negative(beta=beta, alpha=alpha, gamma=gamma)
         self.beta, self.alpha, self.gamma = beta, alpha, gamma
-        self.mixture = _Mixture(estimator, dataset_size, self.name)
 
     def check(self, vae: VAE) -> None:
         """Needs posteriors that factorise and, for a dimension-wise KL, such a prior."""
         super().check(vae)
-        _check_posterior(self.name, vae)
         if self.gamma != 1 and not factorises(vae.prior()):
             raise UnweaveError(
                 f"BetaTCVAE with gamma = {self.gamma:g} weighs the KL of each dimension to the prior, but "
@@ -106,21 +142,12 @@ class BetaTCVAE(Objective):
                 f"a prior that factorises (such as prior=StandardNormal)"
             )
 
-    def prepare(self, data: TrainingData, batch: int) -> None:
-        """Read the size of the data set."""
-        self.mixture.prepare(data, batch)
-
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """The bound plus the excess weights times the parts of its KL."""
         q, z, prior, reconstruction, kl, terms = bound(vae, images)
-        at = self.mixture(q, z)
-        information, correlation = _information_and_correlation(q, z, at, terms)
-        total = (
-            reconstruction
-            + progress.hold(kl)
-            + (self.alpha - 1) * information
-            + (self.beta - 1) * correlation
-        )
+        at = self._aggregate(q, z, terms)
+        total = reconstruction + progress.hold(kl) + (self.alpha - 1) * terms["mutual_information"]
+        total = total + (self.beta - 1) * terms["total_correlation"]
         if factorises(prior):
             terms["dimension_wise_kl"] = pointwise_dimension_wise_kl(prior, z, at).mean()
             total = total + (self.gamma - 1) * terms["dimension_wise_kl"]
@@ -128,7 +155,7 @@ class BetaTCVAE(Objective):
 
 
 @final
-class InformationDropout(Objective):
+class InformationDropout(_AggregateObjective):
     """``L = E_q[-log p(x|z)] + beta * KL(q(z|x) || q(z)) + gamma * TC(z)``.
 
     The KL to the prior is replaced by the KL to the aggregate posterior, the mutual information of image and code.
@@ -174,27 +201,16 @@ class InformationDropout(Objective):
         estimator: Estimator = "mss",
         dataset_size: int | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(estimator, dataset_size)
         check_non_negative(beta=beta, gamma=gamma)
         self.beta, self.gamma = beta, gamma
-        self.mixture = _Mixture(estimator, dataset_size, self.name)
-
-    def check(self, vae: VAE) -> None:
-        """Needs posteriors that factorise, and a prior without parameters, which would not be trained."""
-        super().check(vae)
-        _check_posterior(self.name, vae)
-
-    def prepare(self, data: TrainingData, batch: int) -> None:
-        """Read the size of the data set."""
-        self.mixture.prepare(data, batch)
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """Reconstruction plus the weighted mutual information and total correlation."""
         q, z, _, reconstruction, _, terms = bound(vae, images)
-        at = self.mixture(q, z)
-        information, correlation = _information_and_correlation(q, z, at, terms)
-        total = reconstruction + self.beta * progress.hold(information) + self.gamma * correlation
-        return Loss(total, reconstruction, terms)
+        self._aggregate(q, z, terms)
+        rate = self.beta * progress.hold(terms["mutual_information"])
+        return Loss(reconstruction + rate + self.gamma * terms["total_correlation"], reconstruction, terms)
 
 
 @final
@@ -355,42 +371,6 @@ class DecompositionVAE(Objective):
 
 
 _MOST_IMAGES = 10_000
-
-
-@final
-class _Mixture:
-    """``q(z)`` of a batch by one of the estimators, some of which need the size of the data set."""
-
-    def __init__(self, estimator: Estimator, size: int | None, owner: str) -> None:
-        if size is not None and size < 1:
-            raise UnweaveError(f"objective.dataset_size must be at least 1, got {size}")
-        self.estimator, self.size, self.owner = estimator, size, owner
-
-    def prepare(self, data: TrainingData, batch: int) -> None:
-        self.size = data.count if self.size is None else self.size
-        self._check_size(data.name)
-        mixture_weights(self.estimator, batch, self.size)
-
-    def __call__(self, q: Distribution, z: Tensor) -> Aggregate:
-        self._check_size("it")
-        return aggregate(q, z, mixture_weights(self.estimator, len(z), self.size))
-
-    def _check_size(self, data: str) -> None:
-        if self.size is None and self.estimator in ("mws", "mss", "split"):
-            raise UnweaveError(
-                f"{self.owner} with estimator {self.estimator} needs the number of images of the data set, but {data} "
-                f"has none: set objective.dataset_size, or objective.estimator=mixture, which needs no such number"
-            )
-
-
-def _information_and_correlation(
-    q: Distribution, z: Tensor, at: Aggregate, terms: dict[str, Tensor]
-) -> tuple[Tensor, Tensor]:
-    """``I(x; z)`` and ``TC(z)`` of the batch, which are also added to the logged terms."""
-    information = pointwise_mutual_information(q, z, at).mean()
-    correlation = pointwise_total_correlation(at).mean()
-    terms |= {"total_correlation": correlation, "mutual_information": information}
-    return information, correlation
 
 
 def _check_posterior(name: str, vae: VAE) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.distributions import Distribution
 from torch.nn import Parameter
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_at_least
 from unweave.functional.divergence import factorises, kl, kl_per_latent
 from unweave.slots import Form
 from unweave.vae import VAE
@@ -258,8 +258,7 @@ def check_non_negative(**weights: float | None) -> None:
         unweave.errors.UnweaveError: objective.beta must be at least 0, got -1
     """
     for name, value in weights.items():
-        if value is not None and value < 0:
-            raise UnweaveError(f"objective.{name} must be at least 0, got {value:g}")
+        check_at_least(f"objective.{name}", value, 0)
 
 
 def _as_floats(named: dict[str, Tensor]) -> dict[str, float | list[float]]:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.distributions import Independent, Normal
 
-from unweave.errors import UnweaveError
+from unweave.errors import check_at_least
 from unweave.functional.singular_values import singular_values
 from unweave.priors.core import Prior
 
@@ -82,8 +82,7 @@ class AnisotropicNormal(Prior):
         images: int = 4096,
     ) -> None:
         super().__init__(latents)
-        if images < 2:
-            raise UnweaveError(f"prior.images must be at least 2, got {images}")
+        check_at_least("prior.images", images, 2)
         self.scales = scales
         self.images = images
         start = torch.zeros(latents)

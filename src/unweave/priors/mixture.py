@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_at_least, check_positive
 from unweave.priors.core import Prior
 
 
@@ -49,10 +49,8 @@ class GaussianMixture(Prior):
         weights: tuple[float, ...] | None = None,
     ) -> None:
         super().__init__(latents)
-        if components < 1:
-            raise UnweaveError(f"prior.components must be at least 1, got {components}")
-        if variance <= 0:
-            raise UnweaveError(f"prior.variance must be greater than 0, got {variance:g}")
+        check_at_least("prior.components", components, 1)
+        check_positive("prior.variance", variance)
         if means is not None and (not means or any(len(mean) != latents for mean in means)):
             raise UnweaveError(
                 f"prior.means must be lists of {latents} numbers, one for each latent, got {list(map(list, means))}"

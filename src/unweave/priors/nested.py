@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Independent
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_positive
 from unweave.priors.core import Prior
 from unweave.priors.exponents import Exponents
 from unweave.priors.symmetric import ExponentialPower, LpNestedSymmetric
@@ -43,7 +43,7 @@ class GeneralizedNormal(Prior):
     ) -> None:
         super().__init__(latents)
         start = _one_each("prior.p", p, latents, "latent")
-        _check_positive("prior.tau", tau)
+        check_positive("prior.tau", tau)
         self.tau = tau
         self.exponents = Exponents(start, [learned] * latents)
 
@@ -93,7 +93,7 @@ class LpNested(Prior):
                 f"prior.tree has {self.tree.leaves} leaves, but there are {latents} latents: "
                 f"set latents={self.tree.leaves} or change the tree"
             )
-        _check_positive("prior.s", s)
+        check_positive("prior.s", s)
         nodes = len(self.tree.children)
         self.s = s
         self.exponents = Exponents(
@@ -153,8 +153,8 @@ class ISA(Prior):
                 f"prior.subspaces {list(self.subspaces)} have {sum(self.subspaces)} latents in all, but there are "
                 f"{latents}: set latents={sum(self.subspaces)} or change the subspaces"
             )
-        _check_positive("prior.s", s)
-        _check_positive("prior.p0", p0)
+        check_positive("prior.s", s)
+        check_positive("prior.p0", p0)
         start = (2.0 if learned else 2.2) if p is None else p
         within = _one_each("prior.p", start, len(self.subspaces), "subspace")
         self.tree = Tree.parse([[size] for size in self.subspaces])
@@ -187,11 +187,6 @@ def default_subspaces(latents: int) -> tuple[int, ...]:
     count = 1 if latents == 1 else 2 if latents <= 5 else -(-latents // 4)
     small, larger = divmod(latents, count)
     return tuple(small + (i < larger) for i in range(count))
-
-
-def _check_positive(name: str, value: float | None) -> None:
-    if value is not None and not value > 0:
-        raise UnweaveError(f"{name} must be greater than 0, got {value:g}")
 
 
 def _one_each(name: str, given: float | tuple[float, ...], count: int, what: str) -> list[float]:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution, Independent, constraints
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_positive
 from unweave.functional.untyped import broadcast_pair
 from unweave.priors.core import Prior
 
@@ -40,8 +40,7 @@ class SparseMixture(Prior):
         super().__init__(latents)
         if not 0 <= gamma <= 1:
             raise UnweaveError(f"prior.gamma must lie between 0 and 1, got {gamma:g}")
-        if sigma0 <= 0:
-            raise UnweaveError(f"prior.sigma0 must be greater than 0, got {sigma0:g}")
+        check_positive("prior.sigma0", sigma0)
         self.register_buffer("gamma", torch.full((latents,), gamma), persistent=False)
         self.register_buffer("sigma0", torch.full((latents,), sigma0), persistent=False)
 

@@ -8,7 +8,7 @@ from torch import Tensor
 from torch.distributions import Independent
 from torch.distributions import StudentT as TorchStudentT
 
-from unweave.errors import UnweaveError
+from unweave.errors import check_positive
 from unweave.priors.core import Prior
 
 
@@ -36,8 +36,7 @@ class StudentT(Prior):
 
     def __init__(self, latents: int, *, nu: float = 5.0) -> None:
         super().__init__(latents)
-        if nu <= 0:
-            raise UnweaveError(f"prior.nu must be greater than 0, got {nu:g}")
+        check_positive("prior.nu", nu)
         self.register_buffer("nu", torch.full((latents,), nu), persistent=False)
 
     def forward(self) -> "Independent[FactoredStudentT]":

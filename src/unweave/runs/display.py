@@ -3,17 +3,17 @@
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
 
 from unweave.runs.executors import Event
 from unweave.runs.history import FILE, last_record
 from unweave.runs.sweep import Member, duration
+from unweave.training.display import ProgressBars, main_losses
 
 
-class SweepDisplay:
+class SweepDisplay(ProgressBars):
     """A bar for the sweep and one for each run in progress; without a terminal, a line for each run that ends.
 
     Args:
@@ -27,18 +27,15 @@ class SweepDisplay:
 
     def __init__(self, members: Sequence[Member], console: Console) -> None:
         self.members = {member.run.folder: member for member in members}
-        self.console = console
         self.started = time.monotonic()
         self.ended = 0
         self.bars: dict[Path, TaskID] = {}
-        self.progress = Progress(
+        super().__init__(
+            console,
             TextColumn("{task.description}"),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
             TextColumn("{task.fields[note]}", style="cyan"),
-            console=console,
-            refresh_per_second=4,
-            disable=not console.is_terminal,
         )
         self.all = self.progress.add_task("[bold]runs", total=len(members), note="")
 
@@ -47,10 +44,7 @@ class SweepDisplay:
         if event.kind == "beat" or event.folder is None:
             for folder, bar in self.bars.items():
                 record = last_record(folder / FILE)
-                note = " ".join(
-                    f"{key} {record[key]:.1f}" for key in ("reconstruction", "kl") if key in record
-                )
-                self.progress.update(bar, completed=record.get("step", 0), note=note)
+                self.progress.update(bar, completed=record.get("step", 0), note=main_losses(record))
             return
         title = self._title(event.folder)
         if event.kind == "started" and event.folder not in self.bars:
@@ -74,12 +68,3 @@ class SweepDisplay:
     def _title(self, folder: Path) -> str:
         member = self.members[folder]
         return f"{member.variant} seed {member.run.config.seed}"
-
-    def __enter__(self) -> "SweepDisplay":
-        self.progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.progress.stop()

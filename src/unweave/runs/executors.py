@@ -8,12 +8,13 @@ import selectors
 import subprocess
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 from unweave.runs.status import is_done
 from unweave.runs.worker import IMPORT_PATHS, Ended, add_import_paths, fail, import_paths, work
 
@@ -40,14 +41,29 @@ Tell = Callable[[Event], None]
 Stop = Callable[[], bool]
 
 
-class Executor(Protocol):
-    """Executes the runs in some folders, in any order, and reports what happens."""
+class Executor(ABC):
+    """Executes the runs in some folders, in any order, and reports what happens.
 
-    def execute(self, folders: Sequence[Path], tell: Tell, stop: Stop, metrics: Sequence[str] = ()) -> None:
+    Example:
+        >>> isinstance(Local(workers=2), Executor)
+        True
+    """
+
+    def execute(
+        self,
+        folders: Sequence[Path],
+        tell: Tell = lambda _: None,
+        stop: Stop = lambda: False,
+        metrics: Sequence[str] = (),
+    ) -> None:
         """Returns when every run has ended, or soon after ``stop`` returns true (the runs are then interrupted)."""
+        self._execute(folders, tell, stop, metrics)
+
+    @abstractmethod
+    def _execute(self, folders: Sequence[Path], tell: Tell, stop: Stop, metrics: Sequence[str]) -> None: ...
 
 
-class Local:
+class Local(Executor):
     """Processes of this machine, one thread each, each on a core of its own, each taking run after run.
 
     A process that dies is replaced, and its run continues from its last saved state. A run whose process has died
@@ -79,14 +95,7 @@ class Local:
         self.checkpoint_seconds = checkpoint_seconds
         self.pinned = pinned and bool(self.cores)
 
-    def execute(
-        self,
-        folders: Sequence[Path],
-        tell: Tell = lambda _: None,
-        stop: Stop = lambda: False,
-        metrics: Sequence[str] = (),
-    ) -> None:
-        """Execute the runs; see :class:`Executor`."""
+    def _execute(self, folders: Sequence[Path], tell: Tell, stop: Stop, metrics: Sequence[str]) -> None:
         pool = _Pool(self, folders, tell, metrics)
         beat = time.monotonic()
         try:
@@ -100,7 +109,7 @@ class Local:
             pool.close()
 
 
-class Inline:
+class Inline(Executor):
     """This process, one run after the other: for notebooks, and for runs so short that starting a process takes longer.
 
     Example:
@@ -110,14 +119,7 @@ class Inline:
 
     workers = 1
 
-    def execute(
-        self,
-        folders: Sequence[Path],
-        tell: Tell = lambda _: None,
-        stop: Stop = lambda: False,
-        metrics: Sequence[str] = (),
-    ) -> None:
-        """Execute the runs; see :class:`Executor`."""
+    def _execute(self, folders: Sequence[Path], tell: Tell, stop: Stop, metrics: Sequence[str]) -> None:
         for folder in folders:
             if stop():
                 return
@@ -266,7 +268,7 @@ def _why(code: int) -> str:
     return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
-class OnRay:
+class OnRay(Executor):
     """A Ray cluster: an existing one, or one on this machine for as long as the sweep lasts.
 
     The folders must have the same path on every node. A run whose worker or node dies is given to another one and
@@ -301,45 +303,33 @@ class OnRay:
         self.attempts = attempts
         self.checkpoint_seconds = checkpoint_seconds
 
-    def execute(
-        self,
-        folders: Sequence[Path],
-        tell: Tell = lambda _: None,
-        stop: Stop = lambda: False,
-        metrics: Sequence[str] = (),
-    ) -> None:
-        """Execute the runs; see :class:`Executor`."""
+    def _execute(self, folders: Sequence[Path], tell: Tell, stop: Stop, metrics: Sequence[str]) -> None:
         ray = _ray()
         begun = not ray.is_initialized()
         if begun:
             self._connect(ray)
         try:
-            self._execute(ray, folders, tell, stop, metrics)
+            self._await_tasks(ray, folders, tell, stop, metrics)
         finally:
             if begun:
                 ray.shutdown()
 
     def _connect(self, ray: Any) -> None:
-        options: dict[str, Any] = {
-            "logging_level": "error",
-            "log_to_driver": False,
-            "include_dashboard": False,
-        }
-        if self.address:
-            options = {"logging_level": "error", "log_to_driver": False, "address": self.address}
-        else:
-            options |= {
+        options: dict[str, Any] = {"address": self.address}
+        if not self.address:
+            options = {
+                "include_dashboard": False,
                 "num_cpus": self.workers or len(os.sched_getaffinity(0)),
                 "object_store_memory": 100 * 2**20,  # only names of folders are exchanged
             }
         try:
-            ray.init(**options)
+            ray.init(logging_level="error", log_to_driver=False, **options)
         except Exception as error:  # Ray raises many kinds for a cluster that cannot be reached
             raise UnweaveError(
                 f"cannot reach a Ray cluster at {self.address or 'this machine'}: {str(error).splitlines()[0][:200]}"
             ) from error
 
-    def _execute(
+    def _await_tasks(
         self, ray: Any, folders: Sequence[Path], tell: Tell, stop: Stop, metrics: Sequence[str]
     ) -> None:
         counts = {name: amount for name, amount in self.resources.items() if name not in ("CPU", "GPU")}
@@ -431,8 +421,7 @@ def make(name: str, **options: Any) -> Executor:
     """
     import inspect
 
-    if name not in EXECUTORS:
-        raise unknown("executor", name, EXECUTORS)
+    check_choice("executor", name, EXECUTORS)
     known = inspect.signature(EXECUTORS[name]).parameters
     for key, value in options.items():
         if value is not None and key not in known:

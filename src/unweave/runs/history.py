@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Self, TextIO
 
 from unweave import atomic
 
@@ -34,7 +34,7 @@ class HistoryWriter:
         self.seconds = seconds
         self.file: TextIO | None = None
 
-    def __enter__(self) -> "HistoryWriter":
+    def __enter__(self) -> Self:
         return self
 
     def append(self, record: Record) -> None:

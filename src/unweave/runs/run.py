@@ -29,7 +29,7 @@ from unweave.training import cpu
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE, Share
 from unweave.training.randomness import seed_torch
-from unweave.training.trainer import Display, Outcome, Reporting, Saving, Settings, Trainer
+from unweave.training.trainer import Display, Outcome, Settings, Trainer
 from unweave.vae import VAE
 
 __all__ = ["Codes", "Run", "follow", "fresh"]
@@ -192,18 +192,12 @@ class Run:
         """
         if share.first(lambda: status.is_trained(self.folder)):
             return Outcome("finished", self.config.steps)
-        saving = Saving(self.checkpoints, checkpoint_seconds)
+        settings = _settings(self.config, threads, checkpoint_seconds)
         with self._lock(), self.outside_code():
-            return self._train(str(torch.device(device)), threads, saving, display, stop, share)
+            return self._train(str(torch.device(device)), settings, display, stop, share)
 
     def _train(
-        self,
-        device: str,
-        threads: int,
-        saving: Saving,
-        display: Display | None,
-        stop: Callable[[], bool],
-        share: Share,
+        self, device: str, settings: Settings, display: Display | None, stop: Callable[[], bool], share: Share
     ) -> Outcome:
         data = self._open_data()
         self._record_data(data)
@@ -218,9 +212,11 @@ class Run:
                     model,
                     objective,
                     data.dataset,
-                    _settings(self.config, threads),
-                    saving=saving,
-                    reporting=Reporting(record=session.record, resumed=session.resumed, display=display),
+                    settings,
+                    checkpoints=self.checkpoints,
+                    record=session.append,
+                    resumed=session.resumed,
+                    display=display,
                     share=share,
                 )
                 outcome = trainer.run(stop)
@@ -334,26 +330,16 @@ class Run:
             yield
 
 
-class _Session:
+class _Session(HistoryWriter):
     """One session of training: continues the run's clock and history, and writes its status."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
         self.started = time.monotonic()
-        self.writer = HistoryWriter(run.folder / history.FILE, self.seconds)
-        self.record = self.writer.append
-
-    def __enter__(self) -> "_Session":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.writer.__exit__()
-
-    def seconds(self) -> float:
-        return time.monotonic() - self.started
+        super().__init__(run.folder / history.FILE, lambda: time.monotonic() - self.started)
 
     def resumed(self, step: int) -> None:
-        earlier = history.cut_history(self.writer.path, step)
+        earlier = history.cut_history(self.path, step)
         self.started -= earlier[-1]["seconds"] if earlier else 0.0
         self.write_status("running", step, None)
         if step:
@@ -410,8 +396,8 @@ def fresh(
         return model, config.make_objective(model).to(device)
 
 
-def _settings(config: Config, threads: int) -> Settings:
-    return Settings(config.steps, config.batch_size, config.learning_rate, config.seed, threads)
+def _settings(config: Config, threads: int, seconds: float = 30.0) -> Settings:
+    return Settings(config.steps, config.batch_size, config.learning_rate, config.seed, threads, seconds)
 
 
 def _entries(folder: Path) -> list[Path]:

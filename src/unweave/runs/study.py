@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 from unweave.references import import_object, is_reference, split_reference
 from unweave.runs.config import Config, merge, read_file
 from unweave.runs.flat import flatten
@@ -73,8 +73,7 @@ class Study:
     def of(cls, mapping: Mapping[str, Any], *, name: str) -> "Study":
         """A study from the content of a study file: ``base``, ``grid`` and/or ``variants``, ``seeds``."""
         for key in mapping:
-            if key not in _KEYS:
-                raise unknown("key of a study", str(key), _KEYS)
+            check_choice("key of a study", key, _KEYS)
         base = nested(_mapping(mapping, "base"))
         grid = _mapping(mapping, "grid")
         for key, values in grid.items():

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_choice
 from unweave.runs.executors import Event, Tell
 from unweave.runs.flat import flatten
 from unweave.runs.run import Run
@@ -23,8 +23,7 @@ def track(run: Run, tracker: str, folder: Path) -> str:
         >>> track.__annotations__["tracker"].__name__
         'str'
     """
-    if tracker not in TRACKERS:
-        raise unknown("tracker", tracker, TRACKERS)
+    check_choice("tracker", tracker, TRACKERS)
     return TRACKERS[tracker](run, folder)
 
 
@@ -37,8 +36,7 @@ def tracking(tell: Tell, tracker: str | None, folder: Path) -> Tell:
     """
     if tracker is None:
         return tell
-    if tracker not in TRACKERS:
-        raise unknown("tracker", tracker, TRACKERS)
+    check_choice("tracker", tracker, TRACKERS)
     _import(tracker)  # if it is not installed, that is an error now and not after the first run
 
     def tell_and_track(event: Event) -> None:

@@ -33,7 +33,6 @@ def work(
     *,
     stop: Callable[[], bool] = lambda: False,
     device: str = "cpu",
-    threads: int = 1,
     checkpoint_seconds: float = 30.0,
     metrics: Sequence[str] = (),
 ) -> Ended:
@@ -56,11 +55,11 @@ def work(
             return "diverged" if status.is_diverged(folder) else "finished"
         with (folder / LOG).open("a", buffering=1) as log:
             try:
-                return _train_and_score(folder, log, stop, device, threads, checkpoint_seconds, metrics)
+                return _train_and_score(folder, log, stop, device, checkpoint_seconds, metrics)
             except Exception as error:
                 log.write(traceback.format_exc())
                 reason = str(error) if isinstance(error, UnweaveError) else f"{type(error).__name__}: {error}"
-                fail(folder, reason, log)
+                fail(folder, reason)
                 return "failed"
 
 
@@ -69,7 +68,6 @@ def _train_and_score(
     log: IO[str],
     stop: Callable[[], bool],
     device: str,
-    threads: int,
     checkpoint_seconds: float,
     metrics: Sequence[str],
 ) -> Ended:
@@ -78,7 +76,7 @@ def _train_and_score(
     run = Run(folder)
     _note(log, f"process {os.getpid()} begins {run.config.label}")
     started = time.monotonic()
-    outcome = run.train(device=device, threads=threads, checkpoint_seconds=checkpoint_seconds, stop=stop)
+    outcome = run.train(device=device, checkpoint_seconds=checkpoint_seconds, stop=stop)
     if outcome.status != "finished":
         _note(log, f"{outcome.status} at step {outcome.step}: {outcome.reason}")
         return outcome.status
@@ -115,7 +113,7 @@ def score(run: "Run", metrics: Sequence[str], device: str = "cpu") -> None:
         atomic.write_json(run.folder / status.SCORED, {"metrics": [*before, *missing]})
 
 
-def fail(folder: Path, reason: str, log: IO[str] | None = None) -> None:
+def fail(folder: Path, reason: str) -> None:
     """Mark a run as failed and write the reason into its log.
 
     Example:
@@ -126,10 +124,7 @@ def fail(folder: Path, reason: str, log: IO[str] | None = None) -> None:
         ('failed', True)
     """
     try:
-        if log is None:
-            with (folder / LOG).open("a") as file:
-                _note(file, f"failed: {reason}")
-        else:
+        with (folder / LOG).open("a") as log:
             _note(log, f"failed: {reason}")
         before = status.readable(folder / status.STATUS)
         content = {**before, "status": "failed", "reason": " ".join(reason.split())[:500]}

@@ -14,13 +14,15 @@ logger = logging.getLogger("unweave")
 
 State = dict[str, Any]
 
+KEPT = 2
+"""How many of the newest are retained. With two, one may be damaged and the run can still be resumed."""
+
 
 class Checkpoints:
     """The newest states of a training run in a folder, ``step-00000100.pt`` and so on.
 
     Args:
         folder: of the files; created with the first one.
-        keep: how many of the newest are retained. With two, one may be damaged and the run can still be resumed.
 
     Example:
         >>> import tempfile
@@ -30,9 +32,8 @@ class Checkpoints:
         tensor([1., 1.])
     """
 
-    def __init__(self, folder: Path, keep: int = 2) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.keep = keep
 
     def paths(self) -> list[Path]:
         """The checkpoint files, oldest first."""
@@ -43,7 +44,7 @@ class Checkpoints:
         buffer = io.BytesIO()
         torch.save(state, buffer)
         atomic.write(self.folder / f"step-{state['step']:08d}.pt", buffer.getvalue())
-        for old in self.paths()[: -self.keep]:
+        for old in self.paths()[:-KEPT]:
             old.unlink(missing_ok=True)
 
     def clear(self) -> None:

@@ -1,15 +1,57 @@
 """Progress of runs on a terminal: losses, speed, time left. Without a terminal, nothing is shown."""
 
 from collections.abc import Mapping, Sequence
-from types import TracebackType
+from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from unweave.training.trainer import Record
 
 
-class TerminalDisplay:
+class ProgressBars:
+    """Progress bars on a console, drawn as long as the context is open; silent if the console is not a terminal.
+
+    Args:
+        console: where to draw.
+        columns: of the bars.
+
+    Example:
+        >>> with ProgressBars(Console(quiet=True), BarColumn()) as bars:
+        ...     task = bars.progress.add_task("demo", total=2)
+    """
+
+    def __init__(self, console: Console, *columns: ProgressColumn) -> None:
+        self.console = console
+        terminal = console.is_terminal
+        self.progress = Progress(*columns, console=console, refresh_per_second=4, disable=not terminal)
+
+    def __enter__(self) -> Self:
+        self.progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.progress.stop()
+
+
+def main_losses(record: Record) -> str:
+    """The losses that are shown beside a bar, of those that a record has.
+
+    Example:
+        >>> main_losses({"step": 1, "total": 3.0, "reconstruction": 2.0, "kl": 1.0})
+        'reconstruction 2.0 kl 1.0'
+    """
+    return " ".join(f"{name} {record[name]:.1f}" for name in ("reconstruction", "kl") if name in record)
+
+
+class TerminalDisplay(ProgressBars):
     """A progress bar for each run with the latest losses, the speed and the time left.
 
     Args:
@@ -22,16 +64,14 @@ class TerminalDisplay:
     """
 
     def __init__(self, steps: Mapping[str, int], console: Console) -> None:
-        self.progress = Progress(
+        super().__init__(
+            console,
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
             TextColumn("{task.fields[losses]}"),
             TextColumn("{task.fields[speed]}", style="cyan"),
             TimeRemainingColumn(),
-            console=console,
-            refresh_per_second=4,
-            disable=not console.is_terminal,
         )
         self.tasks = {
             title: self.progress.add_task(title, total=n, losses="", speed="") for title, n in steps.items()
@@ -60,18 +100,5 @@ class TerminalDisplay:
             self.progress.reset(number, completed=step - 1)
         self.progress.update(number, completed=step)
         if record is not None:
-            losses = " ".join(
-                f"{name} {record[name]:.1f}" for name in ("reconstruction", "kl") if name in record
-            )
-            self.progress.update(
-                number, losses=losses, speed=f"{task.speed:.1f} steps/s" if task.speed else ""
-            )
-
-    def __enter__(self) -> "TerminalDisplay":
-        self.progress.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.progress.stop()
+            speed = f"{task.speed:.1f} steps/s" if task.speed else ""
+            self.progress.update(number, losses=main_losses(record), speed=speed)

@@ -8,7 +8,7 @@ from unweave.objectives import OBJECTIVES, Objective
 from unweave.slots import PartLike
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE, Share
-from unweave.training.trainer import Display, Outcome, Record, Reporting, Saving, Settings, Trainer
+from unweave.training.trainer import Display, Outcome, Record, Settings, Trainer
 from unweave.vae import VAE
 
 
@@ -67,9 +67,11 @@ def train(
         vae,
         OBJECTIVES.make(objective, latents=vae.latents),
         DATASETS.make(dataset),
-        Settings(steps, batch_size, learning_rate, seed, threads),
-        saving=Saving(checkpoints, checkpoint_seconds),
-        reporting=Reporting(log_every, record, resumed, display),
+        Settings(steps, batch_size, learning_rate, seed, threads, checkpoint_seconds, log_every),
+        checkpoints=checkpoints,
+        record=record,
+        resumed=resumed,
+        display=display,
         share=share,
     )
     return trainer.run(stop)

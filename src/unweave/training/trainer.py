@@ -54,11 +54,14 @@ class Display(Protocol):
 
 @dataclass(frozen=True)
 class Settings:
-    """What decides the result of training, besides model, objective and data.
+    """How to train a model: what decides the result, and how often it is saved and logged.
 
     Example:
         >>> Settings(steps=100).batch_size
         64
+        >>> settings = Settings(steps=100, log_every=10)
+        >>> settings.is_logged(20), settings.is_logged(21)
+        (True, False)
     """
 
     steps: int
@@ -66,46 +69,12 @@ class Settings:
     learning_rate: float = 1e-4
     seed: int = 0
     threads: int = 1
-
-
-@dataclass(frozen=True)
-class Saving:
-    """Where checkpoints are saved (``None``: nowhere), and the seconds between them.
-
-    Example:
-        >>> Saving().checkpoints is None
-        True
-    """
-
-    checkpoints: Checkpoints | None = None
-    seconds: float = 30.0
-
-
-UNSAVED = Saving()
-"""No checkpoints."""
-
-
-@dataclass(frozen=True)
-class Reporting:
-    """Who is called while training runs; see :func:`unweave.training.loop.train`.
-
-    Example:
-        >>> Reporting(log_every=10).is_logged(20, steps=100), Reporting(log_every=10).is_logged(21, steps=100)
-        (True, False)
-    """
-
+    checkpoint_seconds: float = 30.0
     log_every: int | None = None
-    record: Callable[[Record], None] | None = None
-    resumed: Callable[[int], None] | None = None
-    display: Display | None = None
 
-    def is_logged(self, step: int, steps: int) -> bool:
+    def is_logged(self, step: int) -> bool:
         """Whether the losses of a step (counted from 1) are logged: the first, the last, every ``log_every``-th."""
-        return step in (1, steps) or step % (self.log_every or max(1, steps // 1000)) == 0
-
-
-SILENT = Reporting()
-"""Nobody is called."""
+        return step in (1, self.steps) or step % (self.log_every or max(1, self.steps // 1000)) == 0
 
 
 @dataclass(frozen=True)
@@ -142,8 +111,10 @@ class Trainer:
         objective: what to minimise.
         dataset: where the images come from.
         settings: what decides the result.
-        saving: of checkpoints.
-        reporting: of progress.
+        checkpoints: where states are saved; none: nowhere.
+        record: called with each record of losses.
+        resumed: called once, before the first step, with the number of steps that were taken earlier.
+        display: shows progress.
         share: this process's part of every batch.
 
     Example:
@@ -164,15 +135,14 @@ class Trainer:
         dataset: Dataset,
         settings: Settings,
         *,
-        saving: Saving = UNSAVED,
-        reporting: Reporting = SILENT,
+        checkpoints: Checkpoints | None = None,
+        record: Callable[[Record], None] | None = None,
+        resumed: Callable[[int], None] | None = None,
+        display: Display | None = None,
         share: Share = ALONE,
     ) -> None:
-        self.dataset = dataset
-        self.settings = settings
-        self.saving = saving
-        self.reporting = reporting
-        self.share = share
+        self.dataset, self.settings, self.checkpoints, self.share = dataset, settings, checkpoints, share
+        self.record, self.resumed, self.display = record, resumed, display
         self.pairing: Pairing | None = getattr(model, "pairing", None)
         self.device = model.device
         vae = cast(VAE, model)  # objectives are typed for a VAE; the game of a GAN takes its GAN
@@ -206,8 +176,8 @@ class Trainer:
             try:
                 while state.step < steps:
                     self._report(self.step())
-                    due = self.saving.checkpoints is not None
-                    due = due and time.monotonic() - last_save >= self.saving.seconds
+                    due = self.checkpoints is not None
+                    due = due and time.monotonic() - last_save >= self.settings.checkpoint_seconds
                     stopped, due = self.share.any(stop(), due)
                     if stopped or due or state.step == steps:
                         self.save()
@@ -237,25 +207,23 @@ class Trainer:
 
     def resume(self) -> None:
         """Restore the newest checkpoint; without one, start: initialise the prior from data and save step 0."""
-        checkpoints = self.saving.checkpoints
+        checkpoints = self.checkpoints
         saved = self.share.first(lambda: checkpoints.latest(self.device) if checkpoints else None)
         if saved is not None:
             self.state.restore(saved)
         else:
             self._initialise_prior()
-            if (
-                checkpoints is not None
-            ):  # an intact state always exists, and an unwritable folder fails at once
+            if checkpoints:  # an intact state always exists, and an unwritable folder fails at once
                 checkpoints.save(self.state.to_checkpoint())
-        if self.reporting.resumed is not None:
-            self.reporting.resumed(self.state.step)
+        if self.resumed is not None:
+            self.resumed(self.state.step)
 
     def save(self) -> None:
         """Save the state as a checkpoint, unless a weight is not finite."""
         if not self.state.is_finite():
             raise DivergedError(f"a weight is not finite after step {self.state.step}")
-        if self.saving.checkpoints is not None:
-            self.saving.checkpoints.save(self.state.to_checkpoint())
+        if self.checkpoints is not None:
+            self.checkpoints.save(self.state.to_checkpoint())
 
     def _batch(self) -> Tensor:
         """This process's images of the present step: batch after batch; a batch of pairs is two, first and second."""
@@ -295,12 +263,12 @@ class Trainer:
 
     def _report(self, losses: StepLosses) -> None:
         step, record = self.state.step, None
-        if self.reporting.is_logged(step, self.settings.steps):
+        if self.settings.is_logged(step):
             record = losses.to_record(step)
-            if self.reporting.record is not None:
-                self.reporting.record(record)
-        if self.reporting.display is not None:
-            self.reporting.display.show(step, record)
+            if self.record is not None:
+                self.record(record)
+        if self.display is not None:
+            self.display.show(step, record)
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
