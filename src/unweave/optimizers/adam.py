@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from unweave.errors import UnweaveError
 from unweave.optimizers.core import Optimizer, Trained
@@ -23,7 +23,7 @@ class Adam(Optimizer):
     Reference: Kingma & Ba 2015.
 
     Example:
-        >>> weight = nn.Parameter(torch.ones(3))
+        >>> weight = torch.nn.Parameter(torch.ones(3))
         >>> optimizer = Adam().build(Trained([weight]), learning_rate=0.1)
         >>> weight.grad = torch.tensor([1.0, -2.0, 0.0])
         >>> _ = optimizer.step()
@@ -67,7 +67,7 @@ class AdamW(Optimizer):
     Reference: Loshchilov & Hutter 2019.
 
     Example:
-        >>> weight = nn.Parameter(torch.ones(1))
+        >>> weight = torch.nn.Parameter(torch.ones(1))
         >>> optimizer = AdamW(weight_decay=0.5).build(Trained([weight]), learning_rate=0.1)
         >>> weight.grad = torch.zeros(1)
         >>> _ = optimizer.step()
@@ -122,7 +122,7 @@ def can_fuse(parameters: Iterable[Tensor]) -> bool:
     """Whether torch updates these parameters in one fused pass.
 
     Example:
-        >>> can_fuse([nn.Parameter(torch.ones(1))])
+        >>> can_fuse([torch.nn.Parameter(torch.ones(1))])
         True
     """
     return all(p.device.type in ("cpu", "cuda") and p.is_floating_point() for p in parameters)
