@@ -5,21 +5,23 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo test test-slow check docs benchmarks clean
+.PHONY: demo check test test-slow benchmarks clean
 
-demo: $(READY)  ## two VAEs side by side and a page to open, in a few minutes
+demo: $(READY)  ## two VAEs side by side and a page about both, in a few minutes
 	$(BIN)/unweave demo
 
-test: $(READY)  ## all tests but the slow ones, with style and types
+check: $(READY)  ## style and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+test: check  ## style, types and all tests except the slow ones
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not slow"
 
 test-slow: $(READY)  ## the tests that take minutes
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m slow
 
-benchmarks: $(READY)  ## ratios measured in one run, on an otherwise idle machine
+benchmarks: $(READY)  ## ratios, measured on an otherwise idle machine
 	$(BIN)/python benchmarks/training_speed.py
 	$(BIN)/python benchmarks/metrics.py --dsprites
 	$(BIN)/python benchmarks/sweep.py

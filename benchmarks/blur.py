@@ -1,13 +1,14 @@
-"""What the overlap loss of REC costs: a training step of NET-1 with the 63 x 63 box blur, against one without.
+"""What the overlap loss of REC costs: a training step of the default convolutional VAE with the 63 x 63 box blur,
+compared with one without.
 
     python benchmarks/blur.py [--rounds 30]
 
-Steps with and without the blur take turns in one process, and its own time counts, not the clock on the wall; the
-median of the ratios of neighbours is told. The direct convolution with the same kernel is timed for comparison.
+Steps with and without the blur alternate in one process; processor time is measured, not wall-clock time, and the
+median of the ratios of neighbouring steps is printed. The direct convolution with the same kernel is timed too.
 
-The requirement is for NET-1 with one channel. Measured on a busy machine: Bernoulli +4 to 7 %, MSE +3 %; with three
+The limit applies to images with one channel. Measured on a busy machine: Bernoulli +4 to 7 %, MSE +3 %; with three
 channels MSE +9 %, Bernoulli +15 to 20 % (its loss is not a function of the difference, so data and reconstruction are
-both blurred, and the logarithms come on top).
+both blurred, and the logarithms are additional).
 """
 
 import argparse
@@ -62,9 +63,9 @@ def main() -> None:
                 before, with_blur, after = seconds(plain), seconds(blurred), seconds(plain)
                 ratios.append(with_blur / (0.5 * (before + after)) - 1)
             cost = statistics.median(ratios)
-            told = "within" if cost < LIMIT else "OVER"
+            verdict = "within" if cost < LIMIT else "OVER"
             print(
-                f"{name}, {channels} channel(s), batch 64: {100 * cost:+.1f} % of a step, {told} {LIMIT:.0%}"
+                f"{name}, {channels} channel(s), batch 64: {100 * cost:+.1f} % of a step, {verdict} {LIMIT:.0%}"
             )
     images = torch.rand(64, 1, 64, 64)
     profile = blur_profile("box", 31)

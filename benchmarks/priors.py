@@ -1,6 +1,6 @@
-"""How fast the priors are: a million samples, and densities with gradients of a training batch, on one thread.
+"""Speed of the priors: a million samples, and densities with gradients of a training batch, on one thread.
 
-Seconds of processor time, which on an idle machine are seconds; on a shared one they do not count the others.
+Times are seconds of processor time, so other processes of the machine do not count.
 
 python benchmarks/priors.py            prints a table
 python benchmarks/priors.py --json     also writes benchmarks/results/priors.json

@@ -1,14 +1,14 @@
-"""What a sweep costs beyond its runs, and how fast runs are found again; measured in one run.
+"""What a sweep costs beyond its runs, and how fast the index finds runs; measured in one run.
 
     python benchmarks/sweep.py [--runs 40] [--out benchmarks/results/sweep.json]
 
-* `runs` short runs, scores included, by `unweave.runs.executors.Local` on all cores (wall time from nothing, the start
-  of its processes included), against such runs one after the other in one single-threaded process: a quarter of them
-  before the sweep and a quarter after it, so that what else happens on the machine falls on both; scaled to all.
-* The same against the careless way: two processes that work off runs with torch's default number of threads. They are
-  given a few runs each, and the time is scaled to all.
-* An index over 10,000 made-up run folders: a full rebuild, and the question "all FactorVAE runs on dSprites with
-  gamma > 10", with a look at every folder for changes and without.
+* `runs` short runs with their scores, executed by `unweave.runs.executors.Local` on all cores (wall time, including the
+  start of its processes), against such runs one after the other in one single-threaded process: a quarter of them
+  before the sweep and a quarter after it, so that other load on the machine affects both; scaled to all runs.
+* The same against the careless way: two processes that execute runs with torch's default number of threads. They get a
+  few runs each, and the time is scaled to all runs.
+* An index over 10,000 artificial run folders: a full rebuild, and the query "all FactorVAE runs on dSprites with
+  gamma > 10", with and without a check of every folder for changes.
 """
 
 import argparse
@@ -49,7 +49,7 @@ def study(runs: int) -> Study:
 
 
 def sweep(study: Study, folder: Path, workers: int) -> tuple[float, list[float]]:
-    """Wall time of a sweep from nothing, and the time of each of its runs."""
+    """Wall time of a new sweep, and the time of each of its runs."""
     started: dict[Path, float] = {}
     taken: list[float] = []
 
@@ -67,13 +67,13 @@ def sweep(study: Study, folder: Path, workers: int) -> tuple[float, list[float]]
 
 
 def processor_seconds() -> float:
-    """Processor time of all processes that this one has started and seen end."""
+    """Processor time of all ended child processes."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 def careless(folders: list[Path]) -> None:
-    """One of two processes of the careless way: every thread that torch takes by itself."""
+    """One of two processes of the careless way: with torch's default number of threads."""
     import torch
 
     from unweave.runs.evaluation import evaluate
@@ -89,7 +89,7 @@ def careless(folders: list[Path]) -> None:
 
 
 def time_careless(study: Study, folder: Path, each: int, most: float) -> tuple[float, int]:
-    """Wall time of two careless processes and how many runs they did in it; given up after ``most`` seconds."""
+    """Wall time of two careless processes and how many runs they finished in it, at most ``most`` seconds."""
     made = Sweep.create(study, folder)
     places = [str(member.run.folder) for member in made.members]
     environment = {key: value for key, value in os.environ.items() if not key.endswith("_NUM_THREADS")}
@@ -120,7 +120,7 @@ def time_careless(study: Study, folder: Path, each: int, most: float) -> tuple[f
 
 
 def make_folders(root: Path, count: int) -> None:
-    """Run folders as runs leave them, with made-up numbers."""
+    """Run folders like those of real runs, with artificial numbers."""
     from unweave.runs import Config
 
     configs = [
@@ -223,7 +223,7 @@ def main() -> int:
     ]
     for what, need, value, met in verdicts:
         print(f"  {what:48} required {need:>8}  measured {value:8.3f}  {'ok' if met else 'NOT MET'}")
-    # Its own processes fill the cores but for their start and the last run; what is missing, others took.
+    # Except for their start and the last run, its own processes use the cores fully; the rest is load of others.
     print(f"  the sweep had {share:.0%} of {cores} cores")
     drift = max(sum(before), sum(after)) / min(sum(before), sum(after))
     if share < BUSY or drift > 1 / BUSY:

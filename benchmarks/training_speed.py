@@ -39,7 +39,7 @@ from unweave.training import train, trainer
 
 @dataclass(frozen=True)
 class Net:
-    """A network to train, how long to time it, and what is required of it."""
+    """A network to train, how long to time it, and the required ratios."""
 
     name: str
     batch_size: int
@@ -50,7 +50,7 @@ class Net:
 
 
 NETS = {
-    "net1": Net("NET-1, dSprites 64x64x1, batch 64", 64, 3.0, 1.6, 2.0, 1e-4),
+    "net1": Net("convolutional VAE of FAC appendix A, dSprites 64x64x1, batch 64", 64, 3.0, 1.6, 2.0, 1e-4),
     "broadcast": Net("Spatial Broadcast VAE, circles 64x64x3, batch 16", 16, 5.0, 1.2, 1.4, 3e-4),
 }
 EACH_OF_TWO = 0.8
@@ -95,7 +95,7 @@ def ours(net: str, seed: int) -> None:
 
 
 def clock_data(dataset: Dataset, pace: "Pace") -> None:
-    """Count the time that the loop spends on drawing a batch and making a tensor of it."""
+    """Measure the time that the loop spends on drawing a batch and making a tensor of it."""
     sample, as_tensor = dataset.sample, trainer.as_tensor
 
     def timed_sample(n: int, rng: Any) -> Batch:
@@ -133,7 +133,7 @@ class Items(torch.utils.data.Dataset[Tensor]):
 
 
 class LiteralBroadcast(nn.Module):
-    """SBD algorithm 1 and table 1, as one writes them down."""
+    """SBD algorithm 1 and table 1, written without any optimisation."""
 
     def __init__(self, latents: int, colours: int, size: int) -> None:
         super().__init__()
@@ -215,7 +215,7 @@ def peer(net: str, threads: int | None) -> None:
 
 
 class Pace:
-    """Called after every step: warm up, then train as long as the parent says and tell the speed."""
+    """Called after every step: warms up, then trains as long as the parent requests and reports the speed."""
 
     def __init__(self, warm_up: int = 4) -> None:
         self.warm_up = warm_up
@@ -235,7 +235,7 @@ class Pace:
         return self.wait({"steps_per_second": speed, "data_share": share, "processor_share": processor})
 
     def wait(self, result: dict[str, Any]) -> bool:
-        """Tell the result, sleep until the next word; no word means the end."""
+        """Report the result and sleep until the next request; the end of input is the end."""
         print(json.dumps(result), flush=True)
         word = sys.stdin.readline().strip()
         if not word:
@@ -246,7 +246,7 @@ class Pace:
 
 
 class Contestant:
-    """A child process and the conversation with it."""
+    """A child process and the pipes to it."""
 
     def __init__(self, *arguments: str) -> None:
         environment = {k: v for k, v in os.environ.items() if k not in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")}
@@ -255,7 +255,7 @@ class Contestant:
         self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment)
 
     def tell(self) -> dict[str, Any]:
-        """What the child says next."""
+        """The next line of the child."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
@@ -264,13 +264,13 @@ class Contestant:
         return answer
 
     def go(self, seconds: float) -> None:
-        """Let it train for so long."""
+        """Let it train for some seconds."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{seconds}\n")
         self.process.stdin.flush()
 
     def end(self) -> None:
-        """Let it go."""
+        """End it."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
@@ -314,7 +314,7 @@ def measure(net: str, rounds: int) -> list[dict[str, float]]:
 
 
 def verdicts(net: str, rounds: list[dict[str, float]]) -> list[dict[str, Any]]:
-    """The required numbers beside the measured ones."""
+    """The required ratios beside the measured ones."""
 
     def median(values: Iterator[float]) -> float:
         return statistics.median(values)

@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/data.md that are whole sheets of data made here: ``python docs/make_data.py``."""
+"""Draws the sheets of images in docs/data.md: ``python docs/make_data.py``."""
 
 import io
 from pathlib import Path

@@ -60,20 +60,20 @@ Of a small model, trained for 300 steps,
         'decoder.hidden=[64]' latents=4 steps=300 --out RUN
     unweave evaluate RUN --metrics elbo,log_likelihood
 
-the second command says ELBO -582.3 (-590.3 to -574.4) nats per image and log-likelihood **-500.5** (-521.1 to -479.9; 64 images,
-24 s of one core). The two have different images, and of 5,000 particles 8 are effective: after so few steps the posterior is far off,
+the second command prints ELBO -582.3 (-590.3 to -574.4) nats per image and log-likelihood **-500.5** (-521.1 to -479.9; 64 images,
+24 s of one core). The two have different images, and of 5,000 particles 8 are effective: after so few steps the posterior is a poor approximation,
 and the bound is still loose.
 """
 
 REMARKS = """\
 Of one data set of 600 images, with draws from q(z) that are new each time, the intervals of sampled MIG covered 96 %, of
 index-code MI 94.5 %, of TC 94.75 % and of dimension-wise KL 95.75 %; those of NLL, KL and ELBO 93.75, 95.5 and 95.5 %.
-Four intervals were found wanting and mended, with other seeds, then counted again: DCI's (blocks of codes; 87 to 94 %), SAP's (it took its
-machines as given; 92.5 to 94.75 %), Gaussian TC's (no bias taken off; 91.5 to 95.75 % of 2,000 codes) and sampled MIG's (latents share
-draws). The last two were also given more to count with after a count at these seeds: Gaussian TC 10,000 codes (of 2,000 the new interval
+Four intervals covered too rarely and were corrected, with other seeds, then counted again: DCI's (blocks of codes; 87 to 94 %), SAP's (it took its
+machines as given; 92.5 to 94.75 %), Gaussian TC's (no bias subtracted; 91.5 to 95.75 % of 2,000 codes) and sampled MIG's (latents share
+draws). The last two were also counted with more codes or draws after a count at these seeds: Gaussian TC 10,000 codes (of 2,000 the new interval
 covers 92.75 to 95.75 %), sampled MIG its default of 10,000 draws (of 400 the second-best latent seems better than it is: 92 %).
 Where intervals are known to be off: IRS with normal instead of bounded noise covers about 91 % (120 repetitions);
-DCI and its completeness of 4,500 codes 98 to 100 % (100 repetitions, other seeds), being wider than need be while codes are few; the
+DCI and its completeness of 4,500 codes 98 to 100 % (100 repetitions, other seeds), being wider than necessary while codes are few; the
 table counts them at 10,000 for that reason.
 """
 
@@ -186,7 +186,7 @@ def duplicates() -> str:
         f"serves one factor; completeness falls to **{two['DCI completeness']:.2f}** = 1 - log 2 / log 6, since each "
         f"factor now sits in two of six; MIG is **{two['MIG']:.2f}**, since the second-best latent is as good as the "
         f"best. The FactorVAE score ({two['FactorVAE score']:.2f}) and modularity ({two['modularity']:.2f}) do not "
-        f"notice. Whether copies are a fault depends on what the code is for.\n\n"
+        f"notice. Whether copies are a fault depends on the purpose of the code.\n\n"
         "![Scores of duplicated codes](pictures/metrics-duplicated.png)\n"
     )
 
@@ -263,9 +263,9 @@ def coverage() -> str:
         rows.append(f"| {name} | {codes:,} | {truth} | {' | '.join(cells)} |")
     return (
         "How often the intervals cover, in percent of 400 repetitions, for two representations and two seeds (17 / 2026; -: not\n"
-        "counted). The truths have samples of their own. With 400 repetitions the share of a perfect interval has a standard\n"
+        "counted). The true values come from samples of their own. With 400 repetitions the share of a perfect interval has a standard\n"
         "deviation of 1.1, so that one in fifteen lies outside of 93 to 97; the slow test\n"
-        "`tests/metrics/test_coverage.py` asks that of seed 17, and prints these numbers with\n"
+        "`tests/metrics/test_coverage.py` requires that of seed 17, and prints these numbers with\n"
         "`python tests/metrics/test_coverage.py 17,2026 NAME`.\n\n" + "\n".join(rows) + "\n\n" + REMARKS
     )
 
@@ -275,7 +275,7 @@ def main() -> None:
     PICTURES.mkdir(exist_ok=True)
     page = f"""# Metrics, and where each of them fails
 
-This page and its pictures are written by `python docs/make_metrics.py`; every number is computed by it, but for those of the last two sections.
+This page and its pictures are written by `python docs/make_metrics.py`; it computes every number except those of the last two sections.
 
 Encode once, score everything:
 
@@ -286,6 +286,13 @@ Encode once, score everything:
     from unweave import metrics
     metrics.mig(codes, factors)                   a Score: value, low, high, range, constants, reference
     metrics.mig(codes, factors, mode="ubisoft")   as another library defines it
+
+A metric of your own is a class with `name`, `needs` and `compute` (`unweave.metrics.Metric`), or a function of `codes`, `factors`,
+`scales` and `rng`; name it by where it lies, alone or beside others:
+
+    unweave score codes.npz --metrics mig,./my_metrics.py:Spread
+
+    metrics.score_all(metrics.Encoded.of(codes, factors), ["mig", Spread, "my_metrics:Spread"])
 
 {listing()}
 `elbo`, `geometry` and `log_likelihood` (importance-weighted, 5000 particles) need the model of a run; `perceived_distances`
@@ -324,7 +331,7 @@ The same name means different numbers in different libraries. Each definition is
 {LIKELIHOOD}
 ## Intervals
 
-An interval (95 %) covers the value which a large sample would have, by definition:
+An interval (95 %) covers the value of a large sample, by definition:
 
 | scores | what the interval covers | how |
 |---|---|---|
@@ -339,9 +346,9 @@ An interval (95 %) covers the value which a large sample would have, by definiti
 | Hoyer sparsity, ELBO, NLL, KL | the value of infinitely many codes or images | a mean over samples |
 | sampled MIG, index-code MI, TC, dimension-wise KL | the value of infinitely many draws from q(z), with the images given as the whole data set | a mean over draws |
 
-Where a bias is taken off, the interval may lie beside the value: then encode more. Two scores have no limit within reach:
+Where a bias is subtracted, the interval may not contain the value: then encode more images. Two scores have no limit within reach:
 trees split on chance as long as codes are few, so DCI changes with their number far beyond 10,000, and IRS divides by the
-largest deviation, which grows with the number of codes unless they end at an edge. Compare both at equal numbers only.
+largest deviation, which grows with the number of codes unless they are bounded. Compare both at equal numbers only.
 
 {coverage()}
 """

@@ -7,6 +7,7 @@ python docs/make_results.py
 from collections import Counter
 from pathlib import Path
 
+from unweave.papers import linked
 from unweave.recipes.catalogue import PAPERS, RECIPES
 from unweave.recipes.published_results import published_results
 from unweave.recipes.reproduce import chance
@@ -15,26 +16,26 @@ from unweave.recipes.result_pages import cell, paper_page
 FOLDER = Path(__file__).parent / "results"
 
 INDEX = """\
-# Published results, made again
+# Published results, reproduced
 
 Every figure and table of the five papers has a command, `unweave reproduce ID`; `unweave reproduce list` shows all {count} of them. Each
-is run at one of three scales: `smoke` proves that it runs, `small` is what two cores show in minutes (fewer steps, seeds or pixels than the
-paper, said beside each number), `paper` is the paper's own protocol, for a cluster. This page and those of the papers are made by
-`python docs/make_results.py` from the results at the small scale; nothing is written by hand. Pages: {pages}.
+runs at one of three scales: `smoke` tests that it runs, `small` is what two cores show in minutes (fewer steps, seeds or pixels than the
+paper, stated beside each result), `paper` is the paper's own protocol, for a cluster. `python docs/make_results.py` writes this page and
+those of the papers from the results at the small scale; nothing is written by hand. Pages: {pages}.
 
 ## How a verdict is computed
 
-A recipe states each claim of its figure as a number: a difference of means, a rank correlation, a proportion, or a number in which no chance
-is involved. Where there is chance, the claim shows if a two-sided test gives p < 0.05 with the right sign (Welch's t between groups of seeds,
-Student's t for pairs, a permutation test for rank correlations, a binomial test for proportions).
+A recipe states each claim of its figure as a number: a difference of means, a rank correlation, a proportion, or an exact number. Where the
+number is random, the claim shows if a two-sided test gives p < 0.05 with the right sign (Welch's t between groups of seeds, Student's t for
+pairs, a permutation test for rank correlations, a binomial test for proportions).
 
 - **agrees**: it shows, and the published number lies inside our 95 % interval or within the tolerance that the recipe states; for exact
   numbers, within the tolerance.
-- **same direction**: it shows, but the published number is another one, or there is none.
-- **does not show at this scale**: everything else. A claim that does not show in a hundredth of the steps is not refuted.
+- **same direction**: it shows, but the published number differs, or there is none.
+- **does not show at this scale**: everything else. A claim that does not show in a hundredth of the steps is not thereby refuted.
 
-The verdict on a recipe is that on its weakest claim. {tally} Minutes are those of a machine with two cores on which up to ten runs went on
-at once: alone, a run takes a fifth to a half of what is said.
+The verdict on a recipe is the verdict on its weakest claim. {tally} The minutes were measured on a machine with two cores on which up to ten
+runs were active at once: alone, a run takes a fifth to a half of them.
 
 | id | what | verdict | ours | published | p |
 |---|---|---|---|---|---|
@@ -66,10 +67,10 @@ def main() -> None:
                 f"{published} | {p} |"
             )
         page = paper_page(paper, PAPERS[paper], [RECIPES[name] for name in ids], FOLDER)
-        (FOLDER / f"{paper}.md").write_text(page)
+        (FOLDER / f"{paper}.md").write_text(linked(page))
     pages = ", ".join(f"[{paper.upper()}]({paper}.md)" for paper in PAPERS)
     text = INDEX.format(count=len(RECIPES), pages=pages, tally=tally) + "\n".join(lines) + "\n"
-    (FOLDER / "README.md").write_text(text)
+    (FOLDER / "README.md").write_text(linked(text))
 
 
 if __name__ == "__main__":

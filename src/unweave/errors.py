@@ -1,4 +1,4 @@
-"""Mistakes a user can make, told in one sentence.
+"""Errors for mistakes of a user; each message is one sentence.
 
 Every error that a wrong command, config or data file can cause is an :class:`UnweaveError`. The command line
 prints its message without a traceback; in Python it is an ordinary ``ValueError``.
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 
 class UnweaveError(ValueError):
-    """A mistake in a command, a config or a data file: says what, what was expected and what to do.
+    """A mistake in a command, a config or a data file: what is wrong, what was expected and what to do.
 
     Example:
         >>> raise UnweaveError("latents must be at least 1, got 0")
@@ -20,7 +20,7 @@ class UnweaveError(ValueError):
 
 
 def plain(name: str) -> str:
-    """The form in which names are compared: case, hyphens, underscores and spaces do not count.
+    """The form in which names are compared: case, hyphens, underscores and spaces are ignored.
 
     Example:
         >>> plain("Spatial-Broadcast") == plain("spatial_broadcast")
@@ -30,7 +30,7 @@ def plain(name: str) -> str:
 
 
 def unknown(kind: str, name: str, choices: Iterable[str]) -> UnweaveError:
-    """An error for a name that does not exist, with the nearest ones that do.
+    """An error for an unknown name; it suggests the nearest known names.
 
     Example:
         >>> print(unknown("objective", "BetaVEA", ["BetaVAE", "AnnealedVAE"]))

@@ -1,13 +1,14 @@
 """Families of p(x given z): from the decoder's features to a distribution over images.
 
-This *is* the reconstruction loss: ``-log_prob(x)``, in nats per image, summed over all pixels and channels. Each family
-takes ``blur``: the overlap loss of paper REC, which also compares blurred images (:class:`OverlapImages`).
+The reconstruction loss is ``-log_prob(x)``, in nats per image, summed over all pixels and channels. Each family has the
+option ``blur``: the overlap loss of paper REC, which also compares blurred images (:class:`OverlapImages`).
+:class:`Likelihood` says what a likelihood must provide.
 """
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, final
 
 import torch
 import torch.nn.functional as F
@@ -15,7 +16,8 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, constraints
 
 from unweave.errors import UnweaveError
-from unweave.functional.blur import band, blur_by, blur_profile, kernel_area
+from unweave.functional.blur import blur_matrix, blur_profile, blur_with, window_area
+from unweave.functional.untyped import apply_function
 from unweave.slots import Slot
 
 Shape = torch.Size | list[int] | tuple[int, ...]
@@ -24,88 +26,51 @@ Augmentation = Callable[[Tensor], Tensor]
 
 
 class Likelihood(nn.Module, ABC):
-    """What all families share: the shape of the images, and the overlap term if there is one.
+    """A family p(x given z): the decoder's features are its parameters. It *is* the reconstruction loss.
+
+    A likelihood provides three things:
+
+    1. a constructor ``__init__(self, image_shape, *, options)`` that calls ``super().__init__(image_shape)``; every
+       keyword with a type and a default is an option, ``likelihood.NAME=VALUE`` in a config;
+    2. ``output_shape``, the shape ``(channels, height, width)`` of the features that the decoder must return for each
+       image; the image's own shape, unless another is given;
+    3. ``forward(features) -> Distribution`` with batch shape ``(n,)`` and event shape ``image_shape``: ``log_prob`` in
+       nats per image, summed over pixels and channels, ``mean``, the expected image, and ``sample``.
+
+    Args:
+        image_shape: (channels, height, width).
+        output_shape: that of the decoder's features; none: that of the images.
+
+    Example:
+        >>> from torch.distributions import Independent, Laplace
+        >>> class LaplaceImages(Likelihood):
+        ...     def forward(self, features: Tensor) -> Distribution:
+        ...         return Independent(Laplace(features, torch.ones_like(features)), 3)
+        >>> p = LaplaceImages((1, 2, 2))(torch.zeros(1, 1, 2, 2))
+        >>> p.log_prob(torch.zeros(1, 1, 2, 2))  # = -4 log 2
+        tensor([-2.7726])
+    """
+
+    def __init__(
+        self, image_shape: tuple[int, int, int], output_shape: tuple[int, int, int] | None = None
+    ) -> None:
+        super().__init__()
+        self.image_shape = image_shape
+        self.output_shape = image_shape if output_shape is None else output_shape
+
+    @abstractmethod
+    def forward(self, features: Tensor) -> Distribution:
+        """The distribution over images of the features ``(n, *output_shape)``."""
+
+
+class OverlapLikelihood(Likelihood, ABC):
+    """What the families of this module share: the overlap term, if there is one.
 
     Args:
         image_shape: (channels, height, width).
         blur: of the overlap term; "none": no such term.
         blur_radius: the window has 2 radius + 1 pixels a side.
         blur_weight: ``alpha``; none: the area of the window, as in REC.
-    """
-
-    def __init__(
-        self, image_shape: tuple[int, int, int], blur: Blur, blur_radius: int, blur_weight: float | None
-    ) -> None:
-        super().__init__()
-        if blur_radius < 0:
-            raise UnweaveError(f"likelihood.blur_radius must be at least 0, got {blur_radius}")
-        if blur_weight is not None and blur_weight < 0:
-            raise UnweaveError(f"likelihood.blur_weight must be at least 0, got {blur_weight:g}")
-        self.image_shape = self.output_shape = image_shape
-        self.augmentation: Augmentation | None = None
-        self.weight = 0.0
-        if blur != "none":
-            weight = kernel_area(blur_radius) if blur_weight is None else blur_weight
-            self.with_overlap(_Blur(blur_profile(blur, blur_radius), *image_shape[1:]), weight)
-
-    def with_overlap(self, augmentation: Augmentation, weight: float) -> Self:
-        """This likelihood with the term ``weight * -log p(augmentation(x))`` added, for any differentiable map (REC-5).
-
-        The augmentation takes images in [0, 1], ``(n, channels, height, width)``, to images in [0, 1] of any shape;
-        it is applied to the data and to the mean of the reconstruction.
-
-        Example:
-            >>> import torch
-            >>> likelihood = MSE((1, 4, 4)).with_overlap(lambda x: torch.nn.functional.avg_pool2d(x, 4), weight=10.0)
-            >>> likelihood(torch.zeros(1, 1, 4, 4)).log_prob(torch.ones(1, 1, 4, 4))  # -(16 + 10)
-            tensor([-26.])
-        """
-        self.augmentation = augmentation
-        self.weight = weight
-        return self
-
-    @abstractmethod
-    def family(self, features: Tensor) -> "_Images":
-        """The distribution over images without the overlap term."""
-
-    def forward(self, features: Tensor) -> Distribution:
-        """The distribution over images that the features ``(n, *output_shape)`` stand for."""
-        images = self.family(features)
-        return images if self.augmentation is None else OverlapImages(images, self.augmentation, self.weight)
-
-
-class _Blur(nn.Module):
-    linear = True
-    rows: Tensor
-    columns: Tensor
-
-    def __init__(self, profile: Tensor, height: int, width: int) -> None:
-        super().__init__()
-        self.register_buffer("rows", band(height, profile), persistent=False)
-        self.register_buffer("columns", band(width, profile), persistent=False)
-
-    def forward(self, images: Tensor) -> Tensor:
-        return blur_by(images, self.rows, self.columns)
-
-
-class Bernoulli(Likelihood):
-    """``log p(x | z) = sum_i x_i log s(f_i) + (1 - x_i) log(1 - s(f_i))`` with logits ``f`` and the sigmoid ``s``.
-
-    For images in [0, 1], binary or not (REC-1).
-
-    Args:
-        image_shape: (channels, height, width).
-        blur: adds the overlap term of REC Eq. 11 with this blur (REC-4).
-        blur_radius: the window has 2 radius + 1 pixels a side.
-        blur_weight: ``alpha`` of the overlap term; none: the area of the window.
-
-    Reference: FAC appendix A, SBD appendix A; REC Eq. 11.
-
-    Example:
-        >>> import torch
-        >>> p = Bernoulli((1, 2, 2))(torch.zeros(1, 1, 2, 2))
-        >>> p.log_prob(torch.ones(1, 1, 2, 2))  # = -4 log 2
-        tensor([-2.7726])
     """
 
     def __init__(
@@ -116,28 +81,97 @@ class Bernoulli(Likelihood):
         blur_radius: int = 31,
         blur_weight: float | None = None,
     ) -> None:
-        super().__init__(image_shape, blur, blur_radius, blur_weight)
+        super().__init__(image_shape)
+        if blur_radius < 0:
+            raise UnweaveError(f"likelihood.blur_radius must be at least 0, got {blur_radius}")
+        if blur_weight is not None and blur_weight < 0:
+            raise UnweaveError(f"likelihood.blur_weight must be at least 0, got {blur_weight:g}")
+        self.augmentation: Augmentation | None = None
+        self.weight = 0.0
+        if blur != "none":
+            weight = window_area(blur_radius) if blur_weight is None else blur_weight
+            self.with_overlap(_Blur(blur_profile(blur, blur_radius), *image_shape[1:]), weight)
 
-    def family(self, features: Tensor) -> "BernoulliImages":
-        """The distribution over images that the logits ``(n, *image_shape)`` stand for."""
-        return BernoulliImages(features)
+    def with_overlap(self, augmentation: Augmentation, weight: float) -> Self:
+        """This likelihood with the term ``weight * -log p(augmentation(x))`` added, for any differentiable map.
+
+        The augmentation takes images in [0, 1], ``(n, channels, height, width)``, to images in [0, 1] of any shape;
+        it is applied to the data and to the mean of the reconstruction.
+
+        Example:
+            >>> likelihood = MSE((1, 4, 4)).with_overlap(lambda x: torch.nn.functional.avg_pool2d(x, 4), weight=10.0)
+            >>> likelihood(torch.zeros(1, 1, 4, 4)).log_prob(torch.ones(1, 1, 4, 4))  # -(16 + 10)
+            tensor([-26.])
+        """
+        self.augmentation = augmentation
+        self.weight = weight
+        return self
+
+    @abstractmethod
+    def family(self, features: Tensor) -> "ImageDistribution":
+        """The distribution over images without the overlap term."""
+
+    def forward(self, features: Tensor) -> Distribution:
+        """The distribution over images of the features ``(n, *output_shape)``."""
+        images = self.family(features)
+        return images if self.augmentation is None else OverlapImages(images, self.augmentation, self.weight)
 
 
-class Gaussian(Likelihood):
-    """``log p(x | z) = -sum_i (x_i - f_i)^2 / (2 v) - (D / 2) log(2 pi v)`` with variance ``v`` (REC-2).
+@final
+class _Blur(nn.Module):
+    linear = True
+    rows: Tensor
+    columns: Tensor
+
+    def __init__(self, profile: Tensor, height: int, width: int) -> None:
+        super().__init__()
+        self.register_buffer("rows", blur_matrix(height, profile), persistent=False)
+        self.register_buffer("columns", blur_matrix(width, profile), persistent=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return blur_with(images, self.rows, self.columns)
+
+
+@final
+class Bernoulli(OverlapLikelihood):
+    """``log p(x | z) = sum_i x_i log s(f_i) + (1 - x_i) log(1 - s(f_i))`` with logits ``f`` and the sigmoid ``s``.
+
+    For images in [0, 1], binary or not.
 
     Args:
         image_shape: (channels, height, width).
-        variance: ``v``, or where it starts if it is learned. SBD suggests 0.3.
-        learned: whether ``v``, one number for all pixels, is trained along.
-        blur: adds the overlap term of REC Eq. 11 with this blur (REC-4).
+        blur: adds the overlap term of REC Eq. 11 with this blur.
+        blur_radius: the window has 2 radius + 1 pixels a side.
+        blur_weight: ``alpha`` of the overlap term; none: the area of the window.
+
+    Reference: FAC appendix A, SBD appendix A; REC Eq. 11.
+
+    Example:
+        >>> p = Bernoulli((1, 2, 2))(torch.zeros(1, 1, 2, 2))
+        >>> p.log_prob(torch.ones(1, 1, 2, 2))  # = -4 log 2
+        tensor([-2.7726])
+    """
+
+    def family(self, features: Tensor) -> "BernoulliImages":
+        """The distribution over images with the logits ``(n, *image_shape)``."""
+        return BernoulliImages(features)
+
+
+@final
+class Gaussian(OverlapLikelihood):
+    """``log p(x | z) = -sum_i (x_i - f_i)^2 / (2 v) - (D / 2) log(2 pi v)`` with variance ``v``.
+
+    Args:
+        image_shape: (channels, height, width).
+        variance: ``v``; its initial value if it is learned. SBD suggests 0.3.
+        learned: whether ``v``, one number for all pixels, is trained.
+        blur: adds the overlap term of REC Eq. 11 with this blur.
         blur_radius: the window has 2 radius + 1 pixels a side.
         blur_weight: ``alpha`` of the overlap term; none: the area of the window.
 
     Reference: SBD appendix A.
 
     Example:
-        >>> import torch
         >>> p = Gaussian((1, 1, 1), variance=1.0)(torch.zeros(1, 1, 1, 1))
         >>> p.log_prob(torch.zeros(1, 1, 1, 1))  # = -log(2 pi) / 2
         tensor([-0.9189])
@@ -153,7 +187,7 @@ class Gaussian(Likelihood):
         blur_radius: int = 31,
         blur_weight: float | None = None,
     ) -> None:
-        super().__init__(image_shape, blur, blur_radius, blur_weight)
+        super().__init__(image_shape, blur=blur, blur_radius=blur_radius, blur_weight=blur_weight)
         if variance <= 0:
             raise UnweaveError(f"likelihood.variance must be greater than 0, got {variance}")
         log_variance = torch.tensor(math.log(variance))
@@ -167,44 +201,34 @@ class Gaussian(Likelihood):
         return GaussianImages(features, self.log_variance)
 
 
-class MSE(Likelihood):
-    """``-log p(x | z) = sum_i (x_i - f_i)^2``: squared error as a loss, with no normaliser (REC-3).
+@final
+class MSE(OverlapLikelihood):
+    """``-log p(x | z) = sum_i (x_i - f_i)^2``: squared error as a loss, with no normaliser.
 
-    It is the Gaussian of variance 1/2 without its constant ``(D / 2) log pi``, so that the number reads as a squared
-    error. Paper REC averages it over elements and beta over latents: train with ``averaged=true``.
+    It is the Gaussian of variance 1/2 without its constant ``(D / 2) log pi``, so that the value is a squared error.
+    Paper REC averages it over elements and beta over latents: train with ``averaged=true``.
 
     Args:
         image_shape: (channels, height, width).
-        blur: adds the overlap term of REC Eq. 11 with this blur (REC-4).
+        blur: adds the overlap term of REC Eq. 11 with this blur.
         blur_radius: the window has 2 radius + 1 pixels a side.
         blur_weight: ``alpha`` of the overlap term; none: the area of the window.
 
     Reference: REC section 3, Eq. 11 and appendix B.1.
 
     Example:
-        >>> import torch
         >>> p = MSE((1, 2, 1))(torch.zeros(1, 1, 2, 1))
         >>> p.log_prob(torch.tensor([1.0, 2.0]).view(1, 1, 2, 1))
         tensor([-5.])
     """
-
-    def __init__(
-        self,
-        image_shape: tuple[int, int, int],
-        *,
-        blur: Blur = "none",
-        blur_radius: int = 31,
-        blur_weight: float | None = None,
-    ) -> None:
-        super().__init__(image_shape, blur, blur_radius, blur_weight)
 
     def family(self, features: Tensor) -> "SquaredErrorImages":
         """The loss around the images ``(n, *image_shape)``."""
         return SquaredErrorImages(features)
 
 
-class _Images(Distribution, ABC):
-    """A distribution over images ``(channels, height, width)``, one for each row of the decoder's features."""
+class ImageDistribution(Distribution, ABC):
+    """A distribution over images ``(channels, height, width)`` for each row of the decoder's features."""
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
     location: ClassVar[bool] = False
@@ -220,15 +244,15 @@ class _Images(Distribution, ABC):
         return self.features
 
     @abstractmethod
-    def around(self, mean: Tensor) -> "_Images":
+    def around(self, mean: Tensor) -> "ImageDistribution":
         """The same family around another mean."""
 
 
-class BernoulliImages(_Images):
+@final
+class BernoulliImages(ImageDistribution):
     """Independent Bernoulli pixels given by logits; ``log_prob`` takes any values in [0, 1].
 
     Example:
-        >>> import torch
         >>> BernoulliImages(torch.zeros(1, 1, 1, 1)).mean
         tensor([[[[0.5000]]]])
     """
@@ -251,19 +275,20 @@ class BernoulliImages(_Images):
         return torch.bernoulli(self.mean.expand(*sample_shape, *self.features.shape))
 
 
-class _BernoulliMeans(_Images):
-    """Bernoulli pixels given by probabilities, which are kept a millionth away from 0 and 1."""
+@final
+class _BernoulliMeans(ImageDistribution):
+    """Bernoulli pixels given by probabilities, which are clamped to [1e-6, 1 - 1e-6]."""
 
     def around(self, mean: Tensor) -> "_BernoulliMeans":
         return _BernoulliMeans(mean)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        each: Tensor = _LogBernoulli.apply(self.features, value)  # type: ignore[no-untyped-call]
-        return each.sum((1, 2, 3))
+        return apply_function(_LogBernoulli, self.features, value).sum((1, 2, 3))
 
 
+@final
 class _LogBernoulli(torch.autograd.Function):
-    """``x log p + (1 - x) log(1 - p)`` and its gradient ``(x - p) / (p (1 - p))``, in fewer passes than the library."""
+    """``x log p + (1 - x) log(1 - p)`` and its gradient ``(x - p) / (p (1 - p))``, in fewer passes than in torch."""
 
     generate_vmap_rule = True
 
@@ -283,11 +308,11 @@ class _LogBernoulli(torch.autograd.Function):
         return gradient * (value - p) / torch.addcmul(p, p, p, value=-1), None
 
 
-class GaussianImages(_Images):
+@final
+class GaussianImages(ImageDistribution):
     """Independent Gaussian pixels of one variance.
 
     Example:
-        >>> import torch
         >>> GaussianImages(torch.zeros(1, 1, 1, 1), torch.tensor(0.0)).mean.item()
         0.0
     """
@@ -304,7 +329,7 @@ class GaussianImages(_Images):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Log-density summed over the image, ``(n,)``."""
-        squares = _squared_distance(self.features, value)
+        squares = apply_function(_SquaredDistance, self.features, value)
         elements = self.features[0].numel()
         return -0.5 * (
             squares * (-self.log_variance).exp() + elements * (math.log(2 * math.pi) + self.log_variance)
@@ -316,11 +341,11 @@ class GaussianImages(_Images):
         return mean + (0.5 * self.log_variance).exp() * torch.randn_like(mean)
 
 
-class SquaredErrorImages(_Images):
+@final
+class SquaredErrorImages(ImageDistribution):
     """Squared error around a mean; as a density it lacks its constant.
 
     Example:
-        >>> import torch
         >>> SquaredErrorImages(torch.zeros(1, 1, 1, 1)).log_prob(torch.full((1, 1, 1, 1), 3.0))
         tensor([-9.])
     """
@@ -333,19 +358,15 @@ class SquaredErrorImages(_Images):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Minus the squared error summed over the image, ``(n,)``."""
-        return -_squared_distance(self.features, value)
+        return -apply_function(_SquaredDistance, self.features, value)
 
     def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
-        """The mean plus noise of variance 1/2, the Gaussian that this loss stands for."""
+        """The mean plus noise of variance 1/2: samples of the Gaussian of which this is the loss."""
         mean = self.mean.expand(*sample_shape, *self.features.shape)
         return mean + math.sqrt(0.5) * torch.randn_like(mean)
 
 
-def _squared_distance(mean: Tensor, value: Tensor) -> Tensor:
-    squares: Tensor = _SquaredDistance.apply(mean, value)  # type: ignore[no-untyped-call]
-    return squares
-
-
+@final
 class _SquaredDistance(torch.autograd.Function):
     """``sum_i (mean_i - x_i)^2`` of each image, with a backward pass of two operations."""
 
@@ -366,15 +387,15 @@ class _SquaredDistance(torch.autograd.Function):
         return slope, -slope if ctx.needs_input_grad[1] else None
 
 
+@final
 class OverlapImages(Distribution):
-    """The overlap loss: ``L(x, x^) + alpha L(blur x, blur x^)`` for the loss ``L = -log p`` of any family (REC-4).
+    """The overlap loss: ``L(x, x^) + alpha L(blur x, blur x^)`` for the loss ``L = -log p`` of any family.
 
     ``x^`` is the mean image. Mean and samples are those of the family; as a density it is not normalised.
 
     Reference: REC Eq. 11.
 
     Example:
-        >>> import torch
         >>> images = SquaredErrorImages(torch.zeros(1, 1, 2, 1))
         >>> overlap = OverlapImages(images, lambda x: x.sum(2, keepdim=True), weight=2.0)
         >>> overlap.log_prob(torch.tensor([1.0, 2.0]).view(1, 1, 2, 1))  # -(1 + 4) - 2 * 3^2
@@ -383,7 +404,7 @@ class OverlapImages(Distribution):
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
 
-    def __init__(self, images: _Images, augmentation: Augmentation, weight: float) -> None:
+    def __init__(self, images: ImageDistribution, augmentation: Augmentation, weight: float) -> None:
         self.images = images
         self.augmentation = augmentation
         self.weight = weight
@@ -409,9 +430,9 @@ class OverlapImages(Distribution):
         return self.images.sample(sample_shape)
 
 
-LIKELIHOODS: Slot[nn.Module] = Slot(
+LIKELIHOODS: Slot[Likelihood] = Slot(
     "likelihood",
     "unweave.likelihoods",
-    nn.Module,
+    Likelihood,
     {"Bernoulli": Bernoulli, "Gaussian": Gaussian, "MSE": MSE},
 )

@@ -1,27 +1,30 @@
 """Weak supervision from pairs: posteriors of two images that differ in a few factors share their other latents.
 
-A pairing changes the posteriors of a batch of pairs before the codes are drawn, and nothing else, so it composes with
-every objective. It acts in training only; codes for scores and pictures are never paired.
+A pairing changes the posteriors of a batch of pairs before the codes are drawn, and nothing else, so it can be combined
+with every objective. It acts in training only; codes for scores and pictures are never paired.
 """
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, cast
+from typing import ClassVar, Literal, final
 
 import torch
 from torch import Tensor, nn
 from torch.distributions import Distribution, Independent, Normal, kl_divergence
 
 from unweave.errors import UnweaveError
+from unweave.functional.divergence import factorises, factors
+from unweave.posteriors import Posterior, example_posteriors
 from unweave.slots import Form, Slot
 
 Divergence = Literal["symmetric", "one_sided"]
 
 
 class Pairing(nn.Module, ABC):
-    """What the pairings share: which latents a pair shares. Subclasses say how they are averaged.
+    """What the pairings have in common: which latents a pair shares. Subclasses define how those are averaged.
 
     A batch of ``2 n`` posteriors holds the first images of ``n`` pairs, then the second ones. Latent ``j`` is shared by
-    a pair if its divergence ``d_j`` is below ``(min_j d_j + max_j d_j) / 2``.
+    a pair if its divergence ``d_j`` is below ``(min_j d_j + max_j d_j) / 2``. A pairing provides :meth:`average`; its
+    constructor has the two options below, and may add more.
 
     Args:
         k: factors in which the images of a pair differ; none: drawn for each pair, uniformly from 1 to all.
@@ -31,7 +34,7 @@ class Pairing(nn.Module, ABC):
 
     forms: ClassVar[tuple[Form, ...]] = ()
 
-    def __init__(self, k: int | None, divergence: Divergence) -> None:
+    def __init__(self, *, k: int | None = None, divergence: Divergence = "symmetric") -> None:
         super().__init__()
         if k is not None and k < 1:
             raise UnweaveError(f"pairing.k must be at least 1, got {k}")
@@ -41,11 +44,15 @@ class Pairing(nn.Module, ABC):
     @staticmethod
     @abstractmethod
     def average(first: Normal, second: Normal) -> tuple[Tensor, Tensor]:
-        """Mean and standard deviation of what two posteriors have in common."""
+        """Mean and standard deviation of the average of two posteriors."""
 
     def forward(self, q: Distribution) -> Distribution:
         """The ``2 n`` posteriors with the shared latents of each pair averaged."""
-        each = cast("Independent[Any]", q).base_dist
+        each = _normals(q)
+        if each is None:
+            raise TypeError(
+                f"pairing {type(self).__name__} averages Gaussian posteriors, got {type(q).__name__}"
+            )
         (mean_1, mean_2), (scale_1, scale_2) = each.loc.chunk(2), each.scale.chunk(2)
         first, second = (Normal(m, s, validate_args=False) for m, s in ((mean_1, scale_1), (mean_2, scale_2)))
         share = self.shared(first, second)
@@ -63,18 +70,18 @@ class Pairing(nn.Module, ABC):
         threshold = 0.5 * (distance.amin(1, keepdim=True) + distance.amax(1, keepdim=True))
         return distance < threshold
 
-    def check(self, posterior: nn.Module) -> None:
-        """Refuse, before step 0, posteriors that cannot be averaged."""
-        q = posterior(torch.zeros(2, int(posterior.features)))  # type: ignore[arg-type]
-        if not isinstance(getattr(q, "base_dist", None), Normal):
+    def check(self, posterior: Posterior) -> None:
+        """Raise an error, before step 0, for posteriors that cannot be averaged."""
+        if _normals(example_posteriors(posterior)) is None:
             raise UnweaveError(
                 f"pairing {type(self).__name__} averages Gaussian posteriors, but {type(posterior).__name__} is not "
                 f"one: choose posterior=DiagonalNormal, or pairing=none"
             )
 
 
+@final
 class AdaGVAE(Pairing):
-    """Shared latents take the mean of the two means and the mean of the two variances (OBJ-15).
+    """Shared latents take the mean of the two means and the mean of the two variances.
 
     ``mean = (mean_1 + mean_2) / 2``, ``variance = (variance_1 + variance_2) / 2``.
 
@@ -93,30 +100,26 @@ class AdaGVAE(Pairing):
 
     forms: ClassVar[tuple[Form, ...]] = (
         Form(
-            "OBJ-15",
             "any of the above; q_j of a pair averaged where KL_sym(q1_j, q2_j) < (min + max)/2",
             "REC section 5.2, Eq. 14, appendices B.2-B.3",
             "pairing=AdaGVAE objective.beta=1",
         ),
         Form(
-            "OBJ-15",
             "the same, one-sided KL, pairs that differ in one factor",
             "REC appendix B.2",
             "pairing=AdaGVAE pairing.divergence=one_sided pairing.k=1",
         ),
     )
 
-    def __init__(self, *, k: int | None = None, divergence: Divergence = "symmetric") -> None:
-        super().__init__(k, divergence)
-
     @staticmethod
     def average(first: Normal, second: Normal) -> tuple[Tensor, Tensor]:
-        """Mean of means, root of the mean of variances."""
+        """Mean of the means, root of the mean of the variances."""
         return 0.5 * (first.loc + second.loc), (0.5 * (first.variance + second.variance)).sqrt()
 
 
+@final
 class AdaMLVAE(Pairing):
-    """Shared latents take the normalised geometric mean of the two densities (OBJ-15).
+    """Shared latents take the normalised geometric mean of the two densities.
 
     ``variance = 2 / (1/variance_1 + 1/variance_2)``, ``mean = variance / 2 * (mean_1/variance_1 + mean_2/variance_2)``.
 
@@ -135,31 +138,34 @@ class AdaMLVAE(Pairing):
 
     forms: ClassVar[tuple[Form, ...]] = (
         Form(
-            "OBJ-15",
             "any of the above; shared q_j ∝ sqrt(q1_j q2_j)",
             "Locatello et al. 2020, cited by REC section 5.2",
             "pairing=AdaMLVAE",
         ),
     )
 
-    def __init__(self, *, k: int | None = None, divergence: Divergence = "symmetric") -> None:
-        super().__init__(k, divergence)
-
     @staticmethod
     def average(first: Normal, second: Normal) -> tuple[Tensor, Tensor]:
-        """Mean weighted by precision, and the root of the harmonic mean of variances."""
+        """Mean weighted by the precisions, root of the harmonic mean of the variances."""
         one, two = first.variance.reciprocal(), second.variance.reciprocal()
         variance = 2 / (one + two)
         return 0.5 * variance * (first.loc * one + second.loc * two), variance.sqrt()
 
 
+@final
 class Unpaired:
-    """No pairing: images are drawn one by one.
+    """No pairing: images are drawn independently.
 
     Example:
         >>> Unpaired() is not None
         True
     """
+
+
+def _normals(q: Distribution) -> Normal | None:
+    """The Gaussians of each latent, if ``q`` is a product of Gaussians."""
+    each = factors(q) if factorises(q) else None
+    return each if isinstance(each, Normal) else None
 
 
 PAIRINGS: Slot[Pairing | Unpaired] = Slot(

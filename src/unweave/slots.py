@@ -42,14 +42,13 @@ CONTEXT = {
 
 
 class Form(NamedTuple):
-    """A row of the papers' inventory that a part realises, with its equation and the words that choose it.
+    """An equation of a paper that a part computes, where it is printed, and the words of a command that choose it.
 
     Example:
-        >>> Form("OBJ-1", "E_q[-log p(x|z)] + KL(q(z|x) || p(z))", "FAC section 2", "objective=BetaVAE").row
-        'OBJ-1'
+        >>> Form("E_q[-log p(x|z)] + KL(q(z|x) || p(z))", "FAC section 2", "objective=BetaVAE").words
+        'objective=BetaVAE'
     """
 
-    row: str
     equation: str
     reference: str
     words: str

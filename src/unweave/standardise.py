@@ -1,14 +1,14 @@
-"""Standardised images: networks and loss see (x - mean) / std, everybody else sees images in [0, 1] (SPEC DAT-11)."""
+"""Standardised images: networks and loss get (x - mean) / std, everything else gets images in [0, 1]."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor, nn
 from torch.distributions import Distribution, constraints
 
 from unweave.errors import UnweaveError
-from unweave.likelihoods import Bernoulli
+from unweave.likelihoods import Bernoulli, Likelihood
 from unweave.vae import VAE
 
 Shape = torch.Size | list[int] | tuple[int, ...]
@@ -17,13 +17,13 @@ Shape = torch.Size | list[int] | tuple[int, ...]
 def standardise(vae: VAE, mean: Sequence[float], std: Sequence[float]) -> VAE:
     """The same VAE, in place, with its encoder and its likelihood on ``y = (x - mean) / std``.
 
-    The constants are part of its state, so that they are stored and loaded with its weights. The VAE still takes and
-    gives images in [0, 1]; its loss is that of the standardised ones, ``-log p(y | z)``.
+    The constants are part of its state, so they are saved and loaded with its weights. The VAE still takes and returns
+    images in [0, 1]; its loss is that of the standardised images, ``-log p(y | z)``.
 
     Args:
-        vae: with a likelihood that is not bound to [0, 1]: MSE or Gaussian.
-        mean: of each channel, on the scale [0, 1].
-        std: likewise.
+        vae: with a likelihood whose images are not limited to [0, 1]: MSE or Gaussian.
+        mean: mean of each channel, on the scale [0, 1].
+        std: standard deviation of each channel, likewise.
 
     Reference: REC appendix B.4.
 
@@ -50,6 +50,7 @@ def standardise(vae: VAE, mean: Sequence[float], std: Sequence[float]) -> VAE:
     return vae
 
 
+@final
 class Standardised(nn.Module):
     """``(x - mean) / std``, a channel at a time.
 
@@ -72,8 +73,9 @@ class Standardised(nn.Module):
         return (images - self.mean) / self.std
 
 
-class StandardisedLikelihood(nn.Module):
-    """A likelihood of standardised images, as one of images in [0, 1].
+@final
+class StandardisedLikelihood(Likelihood):
+    """A likelihood of standardised images, used as a likelihood of images in [0, 1].
 
     Example:
         >>> from unweave.likelihoods import MSE
@@ -81,20 +83,19 @@ class StandardisedLikelihood(nn.Module):
         (1, 2, 2)
     """
 
-    def __init__(self, inner: nn.Module, mean: Sequence[float], std: Sequence[float]) -> None:
-        super().__init__()
+    def __init__(self, inner: Likelihood, mean: Sequence[float], std: Sequence[float]) -> None:
+        super().__init__(inner.image_shape, inner.output_shape)
         self.inner = inner
         self.scale = Standardised(mean, std)
-        self.image_shape: tuple[int, int, int] = inner.image_shape  # type: ignore[assignment]
-        self.output_shape: tuple[int, int, int] = inner.output_shape  # type: ignore[assignment]
 
     def forward(self, features: Tensor) -> "StandardisedImages":
-        """The distribution over images that the features stand for."""
+        """The distribution over images of the features."""
         return StandardisedImages(self.inner(features), self.scale)
 
 
+@final
 class StandardisedImages(Distribution):
-    """A distribution over ``y``, told in ``x = mean + std y``; ``log_prob`` is the density of ``y``.
+    """A distribution over ``y`` for images ``x = mean + std y``; ``log_prob`` is the density of ``y``.
 
     Example:
         >>> from unweave.likelihoods import SquaredErrorImages

@@ -11,11 +11,11 @@ from torch.distributions import Distribution
 
 from unweave.errors import UnweaveError
 from unweave.functional.divergence import kl_parts
-from unweave.likelihoods import LIKELIHOODS
+from unweave.likelihoods import LIKELIHOODS, Likelihood
 from unweave.networks import DECODERS, ENCODERS
 from unweave.pairing import PAIRINGS, Pairing
-from unweave.posteriors import POSTERIORS
-from unweave.priors import PRIORS
+from unweave.posteriors import POSTERIORS, Posterior
+from unweave.priors import PRIORS, Prior
 from unweave.slots import PartLike
 
 
@@ -102,10 +102,10 @@ class VAE(nn.Module):
     def __init__(
         self,
         encoder: nn.Module,
-        posterior: nn.Module,
-        prior: nn.Module,
+        posterior: Posterior,
+        prior: Prior,
         decoder: nn.Module,
-        likelihood: nn.Module,
+        likelihood: Likelihood,
         pairing: Pairing | None = None,
     ) -> None:
         super().__init__()
@@ -115,8 +115,8 @@ class VAE(nn.Module):
         self.decoder = decoder
         self.likelihood = likelihood
         self.pairing = pairing
-        self.latents = int(posterior.latents)  # type: ignore[arg-type]
-        self.image_shape: tuple[int, int, int] = likelihood.image_shape  # type: ignore[assignment]
+        self.latents = posterior.latents
+        self.image_shape = likelihood.image_shape
 
     @classmethod
     def assemble(

@@ -1,7 +1,7 @@
 """Files that are read, mapped or converted; own data from HDF5, sequences and tables; fingerprints; constants."""
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,8 @@ import PIL.Image
 import pytest
 
 from unweave.data import Arrays, Circles, DSprites, Folder, XYSquares
-from unweave.data.array_files import Hdf5, Npz, converted
+from unweave.data.array_files import Hdf5, Npz
+from unweave.data.cache import converted
 from unweave.errors import UnweaveError
 
 RNG = np.random.default_rng(0)
@@ -26,12 +27,6 @@ def small_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setattr(f"unweave.data.{module}.IN_MEMORY", 1000)
     monkeypatch.setattr("unweave.data.array_files._BLOCK", 3000)
     return tmp_path / "cache"
-
-
-def is_mapped(array: Any) -> bool:
-    while array is not None and not isinstance(array, np.memmap):
-        array = getattr(array, "base", None)
-    return isinstance(array, np.memmap)
 
 
 def write_h5(path: Path, **arrays: Any) -> Path:
@@ -63,7 +58,10 @@ def file(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[str, Path]:
 
 
 def test_large_files_are_mapped_where_they_lie_or_converted_once(
-    file: tuple[str, Path], small_memory: Path, caplog: pytest.LogCaptureFixture
+    file: tuple[str, Path],
+    small_memory: Path,
+    caplog: pytest.LogCaptureFixture,
+    is_mapped: Callable[[Any], bool],
 ) -> None:
     form, path = file
     with caplog.at_level(logging.INFO, "unweave"):
@@ -85,7 +83,7 @@ def test_large_files_are_mapped_where_they_lie_or_converted_once(
 
 
 @pytest.mark.parametrize("kind", ["channels first", "float64", "bool", "ones", "resized"])
-def test_other_layouts_are_converted(tmp_path: Path, kind: str) -> None:
+def test_other_layouts_are_converted(tmp_path: Path, kind: str, is_mapped: Callable[[Any], bool]) -> None:
     dark = IMAGES[..., :1] > 100
     images, expected = {
         "channels first": (IMAGES.transpose(0, 3, 1, 2), IMAGES),
@@ -117,7 +115,9 @@ def test_a_changed_file_is_converted_anew(tmp_path: Path) -> None:
     assert first.fingerprint() != second.fingerprint()
 
 
-def test_large_folders_are_converted_once(tmp_path: Path, small_memory: Path) -> None:
+def test_large_folders_are_converted_once(
+    tmp_path: Path, small_memory: Path, is_mapped: Callable[[Any], bool]
+) -> None:
     (tmp_path / "images").mkdir()
     for i, image in enumerate(IMAGES[:8]):
         PIL.Image.fromarray(image).save(tmp_path / "images" / f"{i}.png")
@@ -145,7 +145,7 @@ def test_an_interrupted_conversion_leaves_nothing(small_memory: Path) -> None:
     assert list(small_memory.iterdir()) == []
 
 
-def test_a_full_disk_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         UnweaveError,
         match=r"cannot write 1,000,000,000,000 MB of X to .* \(not enough room\): set UNWEAVE_CACHE",
@@ -166,7 +166,7 @@ def test_pickles_in_archives_are_left_alone(tmp_path: Path) -> None:
         Npz(tmp_path / "a.npz").read("other")
 
 
-def test_cut_archives_are_told(tmp_path: Path) -> None:
+def test_cut_archives_are_named(tmp_path: Path) -> None:
     import zipfile
 
     np.savez(tmp_path / "a.npz", images=IMAGES)
@@ -174,7 +174,7 @@ def test_cut_archives_are_told(tmp_path: Path) -> None:
         content = archive.read("images.npy")
     with zipfile.ZipFile(tmp_path / "cut.npz", "w") as archive:
         archive.writestr("images.npy", content[:-5000])
-    with pytest.raises(UnweaveError, match=r"cannot read .*cut.npz as an npz file \(images is cut off\)"):
+    with pytest.raises(UnweaveError, match=r"cannot read .*cut.npz as an npz file \(images is truncated\)"):
         Arrays(tmp_path / "cut.npz")
     path = write_h5(tmp_path / "a.h5", images=(IMAGES, {}))
     path.write_bytes(path.read_bytes()[:-3000])
@@ -182,7 +182,7 @@ def test_cut_archives_are_told(tmp_path: Path) -> None:
         Arrays(path)
 
 
-def test_wrong_hdf5_files_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_hdf5_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write_h5(tmp_path / "a.h5", pictures=(IMAGES, {}))
     with pytest.raises(UnweaveError, match=r"has no array called 'images' \(it has: pictures\)"):
         Arrays(path)
@@ -230,10 +230,10 @@ def test_tables_and_sequences_become_datasets() -> None:
         ([IMAGES[0], IMAGES[0][:5]], {}, r"images must have one shape, got .*: set size=64"),
         ([{"img": IMAGES[0]}], {}, "unknown key of item 0 'image'"),
         ([{"image": IMAGES[0]}], {"factors": ["label"]}, "unknown key of item 0 'label'"),
-        ([IMAGES[0]], {"factors": ["label"]}, "item 0 has no keys, so that label cannot be its factors"),
+        ([IMAGES[0]], {"factors": ["label"]}, "item 0 is not a mapping, so it has no factors label"),
     ],
 )
-def test_wrong_items_are_told(items: list[Any], options: dict[str, Any], message: str) -> None:
+def test_wrong_items_are_named(items: list[Any], options: dict[str, Any], message: str) -> None:
     with pytest.raises(UnweaveError, match=message):
         Arrays.from_items(items, **options)
 

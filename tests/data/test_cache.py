@@ -50,7 +50,7 @@ def empty(file: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", [truncate, flip_one_bit, flip_header, empty])
-def test_damaged_file_is_made_anew_with_a_warning(damage, tmp_path, caplog) -> None:  # type: ignore[no-untyped-def]
+def test_damaged_file_is_made_again_with_a_warning(damage, tmp_path, caplog) -> None:  # type: ignore[no-untyped-def]
     maker = Maker()
     cached(tmp_path / "a", CONTENT.shape, maker)
     damage(tmp_path / "a")
@@ -59,7 +59,7 @@ def test_damaged_file_is_made_anew_with_a_warning(damage, tmp_path, caplog) -> N
     (record,) = caplog.records
     assert (record.name, record.levelno) == ("unweave", logging.WARNING)
     assert str(tmp_path / "a") in record.getMessage()
-    assert "it is made anew" in record.getMessage()
+    assert "it is made again" in record.getMessage()
     cached(tmp_path / "a", CONTENT.shape, maker)
     assert maker.calls == 2
 

@@ -137,7 +137,7 @@ def test_evaluation_is_on_the_grid_and_outside_the_hole(hole) -> None:  # type: 
         (lambda: Circles(blank=-0.1), "blank of Circles"),
         (lambda: Circles(size=4), "size of Circles must be a whole number of pixels from 8 up, got 4"),
         (lambda: Circles(size=64.0), "size of Circles"),  # type: ignore[arg-type]
-        (lambda: Circles().at([0]), "continuous factors and no index"),
+        (lambda: Circles().at([0]), "continuous factors and no row numbers"),
         (lambda: Circles().images([[0.5, 0.9]]), "factor 'y' must be between 0.2 and 0.8, got 0.9"),
         (lambda: Circles().images([[1, 1]]), "factor 'x' must be between"),
         (lambda: Circles().images([0.5, 0.5]), r"factors must have shape \(n, 2\)"),

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 
-from unweave.data.distinct_strips import cached_bands, distinct
+from unweave.data.distinct_strips import cached_strips, distinct
 
 IMAGES = np.random.default_rng(0).integers(2, size=(50, 4, 3), dtype=np.uint8)
 
@@ -25,7 +25,7 @@ def test_made_once_and_whatever_of_it_is_lost_made_again(tmp_path: Path) -> None
     for lost in (None, None, ".plan", ".bands"):
         if lost:
             (tmp_path / "images").with_suffix(lost).unlink()
-        plan, bands = cached_bands(tmp_path / "images", (50, 4), 3, build, more=2)
+        plan, bands = cached_strips(tmp_path / "images", (50, 4), 3, build, more=2)
         np.testing.assert_array_equal(bands[plan], IMAGES)
         assert len(bands) == 10
         assert (bands[-2:] == 9).all()

@@ -129,9 +129,7 @@ def test_wrong_options_and_calls_are_named(tmp_path: Path) -> None:
     ):
         Folder(tmp_path, channels=2)
     folder = Folder(tmp_path)
-    with pytest.raises(
-        UnweaveError, match="Folder has no known factors: images can be asked for by index only"
-    ):
+    with pytest.raises(UnweaveError, match="Folder has no known factors: ask for images by row number"):
         folder.images([[0]])
     with pytest.raises(UnweaveError, match="Folder has no known factors"):
         folder.evaluation(3, RNG)

@@ -75,7 +75,7 @@ def test_fashion_is_read_from_its_own_folder(folder: Path) -> None:
 @pytest.mark.parametrize(
     "damage", [lambda b: b[:-1], lambda b: b + b"x", lambda b: b"\0\0\x08\x01" + b[4:], lambda _: b""]
 )
-def test_damaged_files_are_told(tmp_path: Path, damage: object) -> None:
+def test_damaged_files_are_named(tmp_path: Path, damage: object) -> None:
     path = tmp_path / "images"
     path.write_bytes(damage(idx(np.zeros((2, 3, 3)))))  # type: ignore[operator]
     with pytest.raises(UnweaveError, match="is not an IDX file of 3 dimensions"):
@@ -86,8 +86,27 @@ def test_damaged_files_are_told(tmp_path: Path, damage: object) -> None:
         read_idx(packed, 3)
 
 
-def test_files_that_do_not_belong_together_are_told(folder: Path) -> None:
+def test_files_that_do_not_belong_together_are_named(folder: Path) -> None:
     write(folder, "train", 30)
     (folder / "train-labels-idx1-ubyte").write_bytes(idx(np.zeros(29)))
     with pytest.raises(UnweaveError, match="30 images but 29 labels"):
         MNIST()
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+@pytest.mark.parametrize("kind", [MNIST, FashionMNIST])
+def test_idx_round_trip(place: Path, kind: type[MNIST] | type[FashionMNIST], zipped: bool) -> None:
+    folder = place / kind.folder
+    folder.mkdir(parents=True)
+    images = np.random.default_rng(0).integers(256, size=(12, 28, 28), dtype=np.uint8)
+    labels = np.arange(12, dtype=np.uint8) % 10
+    for name, array in (("train-images-idx3-ubyte", images), ("train-labels-idx1-ubyte", labels)):
+        content = np.array([0x800 + array.ndim, *array.shape], ">u4").tobytes() + array.tobytes()
+        (folder / (f"{name}.gz" if zipped else name)).write_bytes(
+            gzip.compress(content) if zipped else content
+        )
+    dataset = kind()
+    np.testing.assert_array_equal(dataset.at(np.arange(12))[:, 0], images)
+    np.testing.assert_array_equal(dataset.factors_at(np.arange(12))[:, 0], labels)
+    with pytest.raises(UnweaveError, match="needs the file t10k-images-idx3-ubyte"):
+        kind(split="test")

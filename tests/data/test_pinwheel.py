@@ -1,4 +1,4 @@
-"""DAT-9 against its definition, read backwards."""
+"""The pinwheel against its definition, inverted."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_points_are_images_of_two_pixels() -> None:
     assert not np.array_equal(Pinwheel(seed=1).points, wheel.points)
 
 
-def test_mistakes_are_told() -> None:
+def test_mistakes_are_named() -> None:
     with pytest.raises(UnweaveError, match="multiple of the 4 clusters, got 402"):
         Pinwheel(n=402)
     with pytest.raises(UnweaveError, match="at least 0"):

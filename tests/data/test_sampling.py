@@ -86,7 +86,8 @@ def test_hardly_any_combination_needs_no_luck() -> None:
     first, second = own.pairs(100, rng())
     assert ((first.factors != second.factors).sum(axis=1) == 6).all()
     with pytest.raises(
-        UnweaveError, match=r"too few images that differ as asked \(0 found of 10\): ask for another k"
+        UnweaveError,
+        match=r"too few images that differ in that many factors \(0 of 10 found\): choose another k",
     ):
         own.pairs(10, rng(), k=2)
 
@@ -204,7 +205,7 @@ def test_mistakes_are_named() -> None:
         (lambda: HeldOut(Small()), "factors of HeldOut must name at least 1 of f0, f1, got none"),
         (lambda: HeldOut(Small(), factors=("f2",)), "unknown factor 'f2'"),
         (lambda: HeldOut(Small(), factors=("f0",), share=1.5), "share of HeldOut must lie between 0 and 1"),
-        (lambda: HeldOut(Small(), factors=("f0",), share=0.1), "leaves out all or nothing of f0"),
+        (lambda: HeldOut(Small(), factors=("f0",), share=0.1), "holds out all or nothing of f0"),
         (lambda: Correlated(Small(), factors=("f0",)), "factors of Correlated must name at least 2"),
         (
             lambda: Correlated(Small(), factors=("f0", "f1"), sigma=0),

@@ -43,7 +43,7 @@ def test_colours_are_drawn_online() -> None:
     for column, (low, high) in zip(batch.factors[:, 5:].T, ((0, 1), (0.3, 0.7), (0.3, 0.7)), strict=True):
         assert low <= column.min() < low + 0.02 * (high - low)
         assert high - 0.02 * (high - low) < column.max() <= high
-    with pytest.raises(UnweaveError, match="continuous colours and no index"):
+    with pytest.raises(UnweaveError, match="ColoredSprites has continuous factors and no row numbers"):
         sprites.at([0])
 
 

@@ -192,7 +192,7 @@ def test_a_gan_shares_run_scores_and_page(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("objective=FactorVAE", "model InfoGAN takes the place of the VAE's objective: leave objective away"),
+        ("objective=FactorVAE", "model InfoGAN takes the place of the VAE's objective: omit objective"),
         ("decoder.hidden=[3]", "takes the place of the VAE's decoder"),
         ("pairing=AdaGVAE", "takes the place of the VAE's pairing"),
         ("capacity=3", "takes the place of the VAE's capacity"),

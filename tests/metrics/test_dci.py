@@ -57,7 +57,7 @@ def test_ubisoft_regresses() -> None:
 def test_a_missing_backend_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     import importlib
 
-    module = importlib.import_module("unweave.metrics.dci")
+    module = importlib.import_module("unweave.metrics.predictors")
     monkeypatch.setattr(module, "has_lightgbm", lambda: False)
     codes, v = representation(0, 100, (3, 3), 2)
     with pytest.raises(UnweaveError, match=r"pip install 'unweave\[trees\]'"):

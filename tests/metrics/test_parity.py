@@ -21,7 +21,7 @@ from unweave.metrics import (
     sap,
 )
 from unweave.metrics.interventions import plan_groups, plan_pairs
-from unweave.metrics.validation import halves
+from unweave.metrics.validation import split_samples
 
 SIZES = (3, 4, 6)
 
@@ -188,7 +188,7 @@ def test_beta_vae_score_pair_by_pair(make, mode: str) -> None:  # type: ignore[n
 def test_dci_of_disentanglement_lib(make) -> None:  # type: ignore[no-untyped-def]
     codes, factors = (part[:450] for part in make())
     rng = np.random.default_rng(1)
-    train, test = halves(len(codes), rng, 1 / 3)
+    train, test = split_samples(len(codes), rng, 1 / 3)
     models = [GradientBoostingClassifier(random_state=0).fit(codes[train], v[train]) for v in factors.T]
     r = np.abs(np.stack([m.feature_importances_ for m in models], 1))
 
@@ -208,7 +208,7 @@ def test_dci_of_disentanglement_lib(make) -> None:  # type: ignore[no-untyped-de
 @both
 def test_sap_of_disentanglement_lib(make) -> None:  # type: ignore[no-untyped-def]
     codes, factors = make()
-    train, test = halves(len(codes), np.random.default_rng(0), 1 / 3)
+    train, test = split_samples(len(codes), np.random.default_rng(0), 1 / 3)
     table = np.empty((5, 3))
     for j in range(5):
         for k in range(3):
@@ -251,7 +251,7 @@ def test_modularity_of_disentanglement_lib(make) -> None:  # type: ignore[no-unt
 @both
 def test_explicitness_of_disentanglement_lib(make) -> None:  # type: ignore[no-untyped-def]
     codes, factors = make()
-    train, test = halves(len(codes), np.random.default_rng(0), 1 / 3)
+    train, test = split_samples(len(codes), np.random.default_rng(0), 1 / 3)
     z = (codes - codes[train].mean(0)) / codes[train].std(0)
     areas = []
     for v in factors.T:

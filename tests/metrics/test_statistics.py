@@ -103,7 +103,7 @@ def test_intervals_of_differences_cover_as_claimed() -> None:
     assert alarms / 3000 < 0.06
 
 
-def test_mistakes_are_told() -> None:
+def test_mistakes_are_named() -> None:
     for wrong in ([], [[1.0]], [1.0, math.nan]):
         with pytest.raises(UnweaveError, match="finite numbers"):
             mean_interval(wrong)

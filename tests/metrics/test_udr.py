@@ -51,7 +51,7 @@ def test_a_collapsed_model_agrees_with_nobody() -> None:
     assert udr([z, z, z], [[1, 1], [1, 1], [0, 0]]).constants["models"][2] == 0.0
 
 
-def test_mistakes_are_told() -> None:
+def test_mistakes_are_named() -> None:
     z = np.zeros((5, 2))
     with pytest.raises(UnweaveError, match="two or more, got 1"):
         udr([z], [[1, 1]])

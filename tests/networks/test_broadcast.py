@@ -163,7 +163,7 @@ def test_parameter_counts_of_the_published_tables() -> None:
     ({"upscales": 3}, "image size 20 x 28 cannot be doubled 3 times .* multiple of 8 or fewer upscales"),
     ({"initialisation": "zeros"}, "initialisation must be default or truncated_normal"),
 ])  # fmt: skip
-def test_mistakes_are_told(options: dict, message: str) -> None:
+def test_mistakes_are_reported(options: dict, message: str) -> None:
     with pytest.raises(UnweaveError, match=message):
         SpatialBroadcast(4, (1, 20, 28), **options)
 

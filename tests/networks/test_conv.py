@@ -197,12 +197,12 @@ def test_outputs_and_weights_are_channels_last() -> None:
     (lambda: Conv((64, 64), 20), r"image_shape must be \(channels, height, width\), got \(64, 64\)"),
     (lambda: Conv((0, 64, 64), 20), "image_shape must be whole numbers of at least 1"),
     (lambda: Conv((1, 64, 64), 20, channels=()), "at least one convolution"),
-    (lambda: Deconv(10, (1, 64, 64), channels=()), "at least one up-convolution"),
-    (lambda: CoordConv(10, (1, 64, 64), channels=()), "at least one up-convolution"),
+    (lambda: Deconv(10, (1, 64, 64), channels=()), "at least one convolution"),
+    (lambda: CoordConv(10, (1, 64, 64), channels=()), "at least one convolution"),
     (lambda: Conv((1, 64, 64), 20, channels=(32, -1)), "channels must be whole numbers"),
     (lambda: Deconv(10, (1, 64, 64), hidden=(0,)), "hidden must be whole numbers"),
     (lambda: Conv((1, 64, 64), 20, initialisation="normal"), "initialisation must be default or truncated_normal"),
 ])  # fmt: skip
-def test_mistakes_are_told(make, message: str) -> None:
+def test_mistakes_are_reported(make, message: str) -> None:
     with pytest.raises(UnweaveError, match=message):
         make()

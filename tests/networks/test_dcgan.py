@@ -1,4 +1,4 @@
-"""NET-6 against the layers of DEC table 1c, written out."""
+"""The DCGAN networks against the layers of DEC table 1c, written out."""
 
 import pytest
 import torch

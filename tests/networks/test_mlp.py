@@ -91,6 +91,6 @@ def test_registered_decoders_share_one_signature(
     (lambda: Discriminator(4, layers=0), "layers must be a whole number of at least 1, got 0"),
     (lambda: Discriminator(4, slope=-1.0), "slope must be 0 or more"),
 ])  # fmt: skip
-def test_mistakes_are_told(make, message: str) -> None:
+def test_mistakes_are_reported(make, message: str) -> None:
     with pytest.raises(UnweaveError, match=message):
         make()

@@ -98,5 +98,7 @@ def test_a_batch_larger_than_the_data_is_refused_before_the_first_step() -> None
 
 def test_all_data_of_an_endless_set_are_refused() -> None:
     vae = VAE.assemble((3, 32, 32), LATENTS, **TINY)
-    with pytest.raises(UnweaveError, match=r"Circles has no end of: set objective\.aggregate=batch"):
+    with pytest.raises(
+        UnweaveError, match=r"Circles has no fixed number of them: set objective\.aggregate=batch"
+    ):
         train(vae, DecompositionVAE(aggregate="data"), Circles(size=32), steps=1, batch_size=4)

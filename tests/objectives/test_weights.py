@@ -219,7 +219,7 @@ def test_the_weight_of_the_gradient_penalty() -> None:
         (lambda: InfoGAN(SHAPE, continuous=0, categorical=()), "model needs at least one code"),
         (lambda: InfoGAN(SHAPE, critic_steps=0), "model.critic_steps at least 1"),
         (lambda: InfoWGANGP(SHAPE, eta=-1.0), "model.eta must be at least 0"),
-        (lambda: InfoWGANGP(SHAPE, halvings=(2,)), "model.halvings must be 2 numbers, 1 or 2"),
+        (lambda: InfoWGANGP(SHAPE, halvings=(2,)), "halvings must be 2 numbers, 1 or 2"),
     ],
 )
 def test_wrong_options_are_refused(make: Callable[[], object], message: str) -> None:

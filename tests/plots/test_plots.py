@@ -23,7 +23,7 @@ def pixels(figure: Figure, scale: int = 1) -> np.ndarray:
     return np.asarray(canvas.buffer_rgba())[..., :3]
 
 
-def holds(picture: np.ndarray, part: np.ndarray) -> bool:
+def contains(picture: np.ndarray, part: np.ndarray) -> bool:
     """Whether ``part`` occurs in ``picture`` pixel for pixel."""
     height, width = part.shape[:2]
     windows = np.lib.stride_tricks.sliding_window_view(picture, part.shape)[:, :, 0]
@@ -44,8 +44,8 @@ def test_sheets_are_pixel_exact(shape: tuple[int, int, int], labels: bool) -> No
     figure = plots.image_grid(images, title="title" if labels else None, **names)  # type: ignore[arg-type]
     scale = max(1, round(72 / max(shape[1:])))
     sheet = plots.contact_sheet(images, scale=scale)
-    assert holds(pixels(figure), sheet)
-    assert holds(pixels(figure, 2), sheet.repeat(2, 0).repeat(2, 1))
+    assert contains(pixels(figure), sheet)
+    assert contains(pixels(figure, 2), sheet.repeat(2, 0).repeat(2, 1))
 
 
 def test_contact_sheet_places_rows_and_columns() -> None:
@@ -69,15 +69,15 @@ def test_flat_images_are_broken_into_rows_and_padded_with_white() -> None:
     images = np.zeros((5, 1, 64, 64), np.uint8)
     figure = plots.image_grid(images, columns=3)
     padded = np.concatenate([images, np.full((1, 1, 64, 64), 255, np.uint8)]).reshape(2, 3, 1, 64, 64)
-    assert holds(pixels(figure), plots.contact_sheet(padded))
+    assert contains(pixels(figure), plots.contact_sheet(padded))
 
 
 def test_reconstructions_stand_under_their_originals() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.integers(0, 256, (4, 3, 64, 64), dtype=np.uint8), rng.random((4, 3, 64, 64))
     sheet = plots.contact_sheet(np.stack([x, np.rint(y * 255).astype(np.uint8)]))
-    assert holds(pixels(plots.reconstructions(x, y)), sheet)
-    with pytest.raises(UnweaveError, match="one shape"):
+    assert contains(pixels(plots.reconstructions(x, y)), sheet)
+    with pytest.raises(UnweaveError, match="the same shape"):
         plots.reconstructions(x, y[:3])
 
 
@@ -111,7 +111,7 @@ def test_traversals_are_labelled() -> None:
     assert texts[2:7] == ["−2.0", "−1.0", "0", "+1.0", "+2.0"]
 
 
-def test_gif_sweeps_back_and_forth_for_ever(tmp_path: Path) -> None:
+def test_gif_loops_back_and_forth(tmp_path: Path) -> None:
     images = np.zeros((7, 4, 1, 64, 64), np.uint8)
     images[:, :] = np.arange(4, dtype=np.uint8).reshape(1, 4, 1, 1, 1) * 60
     path = plots.traversal_gif(images, tmp_path / "deep" / "z.gif")
@@ -139,7 +139,7 @@ def test_files_are_the_same_byte_for_byte(tmp_path: Path, kind: str) -> None:
         assert b"CreationDate" not in one
 
 
-def test_unknown_ending_and_unwritable_place(tmp_path: Path) -> None:
+def test_unknown_ending_and_unwritable_path(tmp_path: Path) -> None:
     with pytest.raises(UnweaveError, match="png, svg, pdf"):
         plots.save(Figure(), tmp_path / "a.bmp")
     with pytest.raises(UnweaveError, match="ending"):
@@ -177,7 +177,7 @@ def test_geometry_draws_the_codes_with_held_out_points_in_black() -> None:
     assert (right.get_xlabel(), right.get_ylabel()) == ("z3", "z7")
 
 
-def test_geometry_survives_broken_codes_and_refuses_another_grid() -> None:
+def test_geometry_accepts_nan_codes_and_refuses_another_grid() -> None:
     f = np.stack(np.meshgrid(np.arange(3.0), np.arange(3.0), indexing="ij"), -1).reshape(-1, 2)
     codes = f.copy()
     codes[4] = np.nan

@@ -24,7 +24,7 @@ def test_each_model_has_a_row_with_its_histogram_and_two_grids() -> None:
     assert len(axes) == 9
     assert [axes[i].get_title() or axes[i].get_title(loc="left") for i in (3, 6)] == ["A", "B"]
     stars = [float(line.get_xdata()[0]) for line in axes[3].lines]
-    assert stars == [0.1, 0.4], "the stars are at the worst and the best"
+    assert stars == [0.1, 0.4], "the stars mark the worst and the best"
     assert sum(bar.get_height() for bar in axes[3].patches) == 3
     worst, best = axes[4], axes[5]
     assert (worst.get_xlabel(), best.get_xlabel(), best.get_ylabel()) == ("z0", "z2", "z5")
@@ -42,7 +42,7 @@ def test_a_marked_point_is_a_star() -> None:
     assert not axes[5].lines
 
 
-def test_wrong_numbers_of_things_are_refused() -> None:
+def test_wrong_lengths_are_refused() -> None:
     one = Embedded(GRID, (0, 1))
     with pytest.raises(UnweaveError, match="at least one model"):
         sheet({})
@@ -73,7 +73,7 @@ def test_pictures_stand_side_by_side_and_medians_are_starred() -> None:
     for axes in panels:
         labels = [text.get_text() for text in axes.get_yticklabels()]
         assert labels == ["data", "model", "z4", "z0", "z1"]
-        # 8 pixels are enlarged to 64, with gaps of 2; a band of 12 parts data and model from the sweeps.
+        # 8 pixels are enlarged to 64, with gaps of 2; 12 pixels separate data and model from the traversals.
         assert axes.get_yticks().tolist() == [32, 98, 130 + 12 + 32, 142 + 66 + 32, 142 + 132 + 32]
         pixels = np.asarray(axes.images[0].get_array())
         for top, wanted in ((0, (255 * PICTURES).astype(np.uint8)), (142, np.rint(255 * PICTURES))):

@@ -1,17 +1,18 @@
-"""Panels of curves and of histograms."""
+"""Curves with bands, and histograms."""
 
 import numpy as np
 import pytest
 
 from unweave.errors import UnweaveError
 from unweave.metrics.statistics import mean_interval
-from unweave.plots.seed_bands import banded_curves, histograms, thin, value_histograms
+from unweave.plots.curves import block_means
+from unweave.plots.seed_bands import banded_curves, histograms, value_histograms
 
 
-def test_thinning_keeps_the_mean_of_each_block() -> None:
+def test_a_block_mean_is_the_mean_of_its_points() -> None:
     rng = np.random.default_rng(0)
     values = rng.normal(size=(3, 12))
-    where, means = thin(np.arange(12), values, most=4)
+    where, means = block_means(np.arange(12), values, most=4)
     np.testing.assert_allclose(where, [1, 4, 7, 10])
     np.testing.assert_allclose(means, values.reshape(3, 4, 3).mean(axis=2))
 

@@ -1,4 +1,4 @@
-"""Recipes of DEC: the paper's protocol, and what is computed here and nowhere else."""
+"""Recipes of DEC: the paper's protocol, and what only its recipes compute."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -10,9 +10,11 @@ from scipy import stats
 
 from unweave.metrics import factor_vae_score
 from unweave.priors import AnisotropicNormal, GaussianMixture, SparseMixture, StandardNormal, StudentT
-from unweave.recipes import dec
+from unweave.recipes.dec import scores
 from unweave.recipes.recipe import RECIPES, Job
 from unweave.runs.run import Codes
+from unweave.theory.prior_pictures import density
+from unweave.vae import VAE
 
 IDS = (
     *("dec-fig2-top", "dec-fig2-bottom", "dec-fig3", "dec-fig4", "dec-fig5", "dec-fig6"),
@@ -72,31 +74,33 @@ def test_figure_4_has_the_protocol_of_the_paper() -> None:
     "name", ["dec-fig5", "dec-fig6", "dec-theorem1", "dec-corollary1", "dec-theorem2", "dec-appc"]
 )
 def test_what_is_exact_agrees_at_any_scale(name: str) -> None:
-    outcome = RECIPES[name].conclude(Job(RECIPES[name], "smoke"))
-    assert outcome.verdict == "agrees"
-    assert outcome.pictures and all(len(row) == len(outcome.rows[0]) for row in outcome.rows)
+    conclusion = RECIPES[name].conclude(Job(RECIPES[name], "smoke"))
+    assert conclusion.verdict == "agrees"
+    assert conclusion.pictures and all(len(row) == len(conclusion.rows[0]) for row in conclusion.rows)
 
 
 def test_densities_are_those_of_scipy() -> None:
     points = np.random.default_rng(0).normal(size=(50, 2))
     expected = stats.t.pdf(points, 3).prod(1)
-    np.testing.assert_allclose(dec.density(StudentT(2, nu=3.0), points), expected, rtol=1e-6)
+    np.testing.assert_allclose(density(StudentT(2, nu=3.0), points), expected, rtol=1e-6)
     corners = [[a, b] for a in (0, 1) for b in (0, 1)]
     each = [stats.multivariate_normal.pdf(points, corner, 0.03 * np.eye(2)) for corner in corners]
-    np.testing.assert_allclose(dec.density(GaussianMixture(2), points), np.mean(each, 0), rtol=1e-4)
+    np.testing.assert_allclose(density(GaussianMixture(2), points), np.mean(each, 0), rtol=1e-4)
 
 
 def run_of(prior: torch.nn.Module, seed: int = 0) -> Any:
-    model = SimpleNamespace(prior=prior)
+    network = {"name": "MLP", "hidden": (2,)}
+    model = VAE.assemble((1, 4, 4), 3, encoder=network, decoder=network)
+    model.prior = prior
     return SimpleNamespace(model=lambda: model, config=SimpleNamespace(seed=seed))
 
 
 def test_widths_are_the_deviations_of_the_prior() -> None:
     prior = AnisotropicNormal(3)
     prior.log_variance = 2 * torch.log(torch.tensor([2.0, 1.0, 0.25]))
-    np.testing.assert_allclose(dec.widths(run_of(prior)), [2.0, 1.0, 0.25], rtol=1e-6)
-    np.testing.assert_allclose(dec.widths(run_of(StudentT(2, nu=4.0))), np.sqrt(2), rtol=1e-6)
-    assert dec.widths(run_of(StudentT(2, nu=1.5))).tolist() == [1.0, 1.0]
+    np.testing.assert_allclose(scores.prior_deviations(run_of(prior)), [2.0, 1.0, 0.25], rtol=1e-6)
+    np.testing.assert_allclose(scores.prior_deviations(run_of(StudentT(2, nu=4.0))), np.sqrt(2), rtol=1e-6)
+    assert scores.prior_deviations(run_of(StudentT(2, nu=1.5))).tolist() == [1.0, 1.0]
 
 
 def test_a_latent_that_is_as_wide_as_its_narrow_prior_does_not_vote(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -107,10 +111,10 @@ def test_a_latent_that_is_as_wide_as_its_narrow_prior_does_not_vote(monkeypatch:
     means = np.column_stack([useful[:, 0], 3 * useful[:, 1], 1e-4 * rng.normal(size=2000)])
     scales = np.tile([0.01, 0.03, 0.1], (2000, 1))
     codes = Codes(means, scales, np.zeros((2000, 3)), factors, np.zeros(1), 1)
-    monkeypatch.setattr(dec, "codes_of", lambda run: codes)
+    monkeypatch.setattr(scores, "codes_of", lambda run: codes)
     prior = AnisotropicNormal(3)
     prior.log_variance = 2 * torch.log(torch.tensor([0.1, 0.3, 0.1]))
-    found = dec.disentanglement(run_of(prior, 4))
+    found = scores.disentanglement(run_of(prior, 4))
     alone = factor_vae_score(useful, factors, np.random.default_rng([4, 2]), scales=scales[:, :2]).value
     assert found == alone == 1.0
 
@@ -119,9 +123,9 @@ def test_the_divergence_is_the_u_statistic_of_codes_and_prior(monkeypatch: pytes
     rng = np.random.default_rng(0)
     means = rng.normal(size=(40, 3)).astype(np.float32)
     codes = Codes(means, np.zeros_like(means), np.zeros((40, 3)), None, np.zeros(1), 1)
-    monkeypatch.setattr(dec, "codes_of", lambda run: codes)
+    monkeypatch.setattr(scores, "codes_of", lambda run: codes)
     prior = SparseMixture(3)
-    found = dec.divergence(run_of(prior, 5), n=40)
+    found = scores.divergence(run_of(prior, 5), n=40)
     torch.manual_seed(5)
     y = prior().sample((40,)).double().numpy()
 
@@ -140,6 +144,6 @@ def test_the_divergence_is_the_u_statistic_of_codes_and_prior(monkeypatch: pytes
 def test_the_divergence_tells_the_right_prior_from_a_wrong_one(monkeypatch: pytest.MonkeyPatch) -> None:
     means = np.random.default_rng(0).normal(size=(1000, 5)).astype(np.float32)
     codes = Codes(means, np.zeros_like(means), np.zeros((1000, 5)), None, np.zeros(1), 1)
-    monkeypatch.setattr(dec, "codes_of", lambda run: codes)
-    right, wrong = (dec.divergence(run_of(prior)) for prior in (StandardNormal(5), SparseMixture(5)))
+    monkeypatch.setattr(scores, "codes_of", lambda run: codes)
+    right, wrong = (scores.divergence(run_of(prior)) for prior in (StandardNormal(5), SparseMixture(5)))
     assert abs(right) < 0.005 < 0.3 < wrong

@@ -1,4 +1,4 @@
-"""Recipes of ISA: the paper's protocol, and what is computed here and nowhere else."""
+"""Recipes of ISA: the paper's protocol, and what only its recipes compute."""
 
 from typing import Any
 
@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from unweave.data import DSprites
-from unweave.recipes import isa
+from unweave.recipes.isa.figure_2 import nested_norm
+from unweave.recipes.isa.figures_8_to_16 import REPRESENTATIVE, representative
+from unweave.recipes.isa.portraits import responses
 from unweave.recipes.recipe import RECIPES, Job
 
 IDS = (
@@ -68,7 +70,7 @@ def test_the_figures_of_latents_share_their_runs() -> None:
 
 
 def test_published_numbers() -> None:
-    migs = {beta: [mig for mig, _ in each.values()] for beta, each in isa.REPRESENTATIVE.items()}
+    migs = {beta: [mig for mig, _ in each.values()] for beta, each in REPRESENTATIVE.items()}
     assert migs == {1.0: [0.14, 0.20], 2.0: [0.28, 0.30, 0.41], 3.0: [0.47, 0.43, 0.48]}
     assert "0.41" in RECIPES["isa-fig12"].published and "-25.86" in RECIPES["isa-fig12"].published
     assert "beta 3, heart" in RECIPES["isa-fig16"].title and "beta 1, ellipse" in RECIPES["isa-fig8"].title
@@ -76,25 +78,25 @@ def test_published_numbers() -> None:
 
 @pytest.mark.parametrize("name", ["isa-fig2", "isa-fig3", "isa-b3", "isa-b4", "isa-b5"])
 def test_what_is_exact_agrees_at_any_scale(name: str) -> None:
-    outcome = RECIPES[name].conclude(Job(RECIPES[name], "smoke"))
-    assert outcome.verdict == "agrees"
-    assert outcome.pictures and all(len(row) == len(outcome.rows[0]) for row in outcome.rows)
+    conclusion = RECIPES[name].conclude(Job(RECIPES[name], "smoke"))
+    assert conclusion.verdict == "agrees"
+    assert conclusion.pictures and all(len(row) == len(conclusion.rows[0]) for row in conclusion.rows)
 
 
 def test_the_nested_norm_is_equation_6() -> None:
     z = np.random.default_rng(0).normal(size=(20, 3))
     a, b, c = np.abs(z).T
     expected = (a**1.3 + (b**4 + c**4) ** (1.3 / 4)) ** (1 / 1.3)
-    np.testing.assert_allclose(isa.nested_norm((1.3, 4.0), z), expected, rtol=1e-12)
+    np.testing.assert_allclose(nested_norm((1.3, 4.0), z), expected, rtol=1e-12)
 
 
 def test_a_representative_stands_for_the_upper_half() -> None:
     migs = np.array([0.9, 0.1, 0.5, 0.6, 0.2, 0.1])
     fits = np.array([-20.0, -20.0, -20.0, -20.0, -20.0, -20.0])
-    assert isa.representative(migs, fits) == 3  # upper half 0.9, 0.5, 0.6 around 0.67
+    assert representative(migs, fits) == 3  # upper half 0.9, 0.5, 0.6 around 0.67
     fits[3] = -90.0  # far off in reconstruction
-    assert isa.representative(migs, fits) == 2
-    assert isa.representative(np.array([0.1, 0.3]), np.zeros(2)) == 1
+    assert representative(migs, fits) == 2
+    assert representative(np.array([0.1, 0.3]), np.zeros(2)) == 1
 
 
 class Centre:
@@ -111,7 +113,7 @@ class Centre:
 
 def test_responses_map_positions_and_average_the_rest() -> None:
     vae: Any = Centre()
-    maps, curves = isa.responses(vae, DSprites(), shape=1, around=4)
+    maps, curves = responses(vae, DSprites(), shape=1, around=4)
     assert maps.shape == (4, 32, 32)
     step = 32 / 31
     np.testing.assert_allclose(np.diff(maps[0], axis=1), step, atol=0.5)  # x across

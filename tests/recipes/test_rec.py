@@ -1,4 +1,4 @@
-"""Recipes of REC: the paper's protocol, its printed numbers, and what is computed here and nowhere else."""
+"""Recipes of REC: the paper's protocol, its printed numbers, and what only its recipes compute."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ import pytest
 from unweave.data import XYSquares
 from unweave.metrics import distance_matrices, overlap
 from unweave.metrics.distances import mse
-from unweave.recipes import rec
+from unweave.recipes.rec import datasets, figure_7, figure_8, models
+from unweave.recipes.rec.published_tables import TABLE_A1, TABLE_A2
 from unweave.recipes.recipe import RECIPES, Job
 from unweave.runs.config import Config
 
@@ -69,7 +70,7 @@ def test_grid_values_are_those_of_table_a4() -> None:
         "likelihood.blur_weight": {None, 3969.0},
         "data.spacing": {8},
     }
-    assert rec.blurred(64)["blur_radius"] == 31
+    assert models.blurred(64)["blur_radius"] == 31
 
 
 def test_figures_7_and_10_add_no_runs_to_figure_11() -> None:
@@ -96,7 +97,7 @@ def test_blur_has_the_same_share_of_the_loss_at_every_size() -> None:
     """Displacing a square by the same share of the image costs the same, blurred or not, to a tenth."""
 
     def ratio(size: int) -> float:
-        options = rec.blurred(size)
+        options = models.blurred(size)
         images = XYSquares(size=size).images([[0] * 6, [1, 0, 0, 0, 0, 0]]) / 255
         a, b = images[:1], images[1:]
         both = overlap(mse, radius=options["blur_radius"], weight=options["blur_weight"])
@@ -113,34 +114,32 @@ def test_figure_8_is_the_closed_form() -> None:
         apart = np.abs(np.subtract.outer(np.arange(8), np.arange(8)))
         exact = 16 * np.minimum(8, spacing * apart) / (3 * 4096)
         np.testing.assert_allclose(found.levels["observations"], exact, atol=1e-8)
-    outcome = rec.figure_8(Job(RECIPES["rec-fig8"], "smoke"))
-    assert [row[1] for row in outcome.rows[1:]] == ["1", "2", "2", "2", "2", "3", "4", "7"]
-    assert outcome.findings[0].value < -0.9 and outcome.findings[1].verdict == "agrees"
+    conclusion = figure_8.figure_8(Job(RECIPES["rec-fig8"], "smoke"))
+    assert [row[1] for row in conclusion.rows[1:]] == ["1", "2", "2", "2", "2", "3", "4", "7"]
+    assert conclusion.findings[0].value < -0.9 and conclusion.findings[1].verdict == "agrees"
 
 
 def test_printed_numbers_of_xysquares_are_their_closed_forms() -> None:
-    table = rec.TABLE_A1["XYSquares"]
+    table = TABLE_A1["XYSquares"]
     assert table["x_r"][0] == round(2 * 64 / (3 * 4096), 4)
     moved = 63 / 64 * 8**6 / (8**6 - 1)  # chance that a square is elsewhere, given that the images differ
     assert table["random"][0] == round(3 * moved * 2 * 64 / (3 * 4096), 4)
-    assert rec.TABLE_A2["XYSquares"][1][0] == pytest.approx(
-        np.sqrt(1 / 64 * 63 / 64 * 4096 / 4095), abs=1e-14
-    )
+    assert TABLE_A2["XYSquares"][1][0] == pytest.approx(np.sqrt(1 / 64 * 63 / 64 * 4096 / 4095), abs=1e-14)
 
 
 def test_printed_tables_are_whole() -> None:
-    lines = sum(len(factors) for name, factors in rec.TABLE_A1.items() if name != "XYSquares") + 3
+    lines = sum(len(factors) for name, factors in TABLE_A1.items() if name != "XYSquares") + 3
     assert lines == 26
-    assert all(next(iter(f)) == "random" for f in rec.TABLE_A1.values())
-    below = [f[name][0] < f["random"][0] for f in rec.TABLE_A1.values() for name in f if name != "random"]
+    assert all(next(iter(f)) == "random" for f in TABLE_A1.values())
+    below = [f[name][0] < f["random"][0] for f in TABLE_A1.values() for name in f if name != "random"]
     assert all(below)
-    assert sum(len(means) + len(deviations) for means, deviations in rec.TABLE_A2.values()) == 22
+    assert sum(len(means) + len(deviations) for means, deviations in TABLE_A2.values()) == 22
 
 
 def test_matrices_are_compared_off_the_diagonal() -> None:
     a = np.abs(np.subtract.outer(np.arange(5.0), np.arange(5.0)))
-    assert rec.alike(a, -a) == pytest.approx(-1)
-    assert rec.alike(a, np.ones((5, 5)) - np.eye(5)) == 0.0
+    assert datasets.matrix_correlation(a, -a) == pytest.approx(-1)
+    assert datasets.matrix_correlation(a, np.ones((5, 5)) - np.eye(5)) == 0.0
 
 
 def test_best_beta_is_that_of_the_highest_mean() -> None:
@@ -148,13 +147,13 @@ def test_best_beta_is_that_of_the_highest_mean() -> None:
         def scores(self, variant: str, name: str) -> np.ndarray:
             return np.array({"β-VAE, MSE, β 0.1": [0.1, 0.9], "β-VAE, MSE, β 0.2": [0.6, 0.6]}[variant])
 
-    cells = [rec.Cell("β-VAE", "MSE", beta, {}) for beta in (0.1, 0.2)]
-    assert rec._best(Scores(), cells, "mig").tolist() == [0.6, 0.6]  # type: ignore[arg-type]
+    cells = [models.Cell("β-VAE", "MSE", beta, {}) for beta in (0.1, 0.2)]
+    assert models.scores_of_best_beta(Scores(), cells, "mig").tolist() == [0.6, 0.6]  # type: ignore[arg-type]
 
 
 def test_share_of_one_square() -> None:
     def painted(weights: list[list[float]]) -> float:
-        return rec.one_square(
+        return figure_7.one_square(
             lambda z: np.repeat((z @ np.array(weights))[:, :, None, None], 4, axis=2), np.zeros((2, 3))
         )
 
@@ -169,7 +168,7 @@ def test_distances_are_those_of_the_loss_trained_with() -> None:
     a, b = images[:1], images[1:]
     for likelihood, exact in (
         ("MSE", mse),
-        (rec.blurred(16), overlap(mse, radius=7, weight=rec.blurred(16)["blur_weight"])),
+        (models.blurred(16), overlap(mse, radius=7, weight=models.blurred(16)["blur_weight"])),
     ):
         config = Config.of({"data": "XYSquares", "likelihood": likelihood})
-        assert rec.loss_of(config.likelihood)(a, b)[0] == pytest.approx(exact(a, b)[0])
+        assert models.loss_of(config.likelihood)(a, b)[0] == pytest.approx(exact(a, b)[0])

@@ -111,7 +111,7 @@ def test_recipes_that_share_runs_may_ask_for_different_scores(example: Recipe, t
     assert all(text.count(" finished: ") == 2 for text in logs)  # once trained and scored, once scored
 
 
-def test_a_readers_own_idea_is_in_every_run(example: Recipe, tmp_path: Path) -> None:
+def test_a_change_is_in_every_run(example: Recipe, tmp_path: Path) -> None:
     _, result = run_it(example, tmp_path, {"prior": {"name": "student-t"}})
     configs = [p.read_text() for p in (tmp_path / "pool").glob("*/config.yaml")]
     assert len(configs) == 4
@@ -139,16 +139,22 @@ def test_the_expected_cost_counts_all_runs(example: Recipe, tmp_path: Path) -> N
     assert source == "a few timed steps"
 
 
-def test_kept_results_come_back_with_small_pictures(example: Recipe, tmp_path: Path) -> None:
+def test_published_results_come_back_with_small_pictures(example: Recipe, tmp_path: Path) -> None:
     sweeps = plan([example], "small", tmp_path)
     train(sweeps.values(), Inline())
     folder, result, cost = conclude(example, "small", tmp_path, sweeps[example.id])
     (tmp_path / "docs").mkdir()
-    published_results.publish(result, cost, folder, tmp_path / "results", tmp_path / "docs" / "results")
-    published_results.publish_cost(example.id, "paper", cost, tmp_path / "results")
-    found = published_results.published_result("test-fig1", tmp_path / "results")
+    place = tmp_path / "published"
+    published_results.publish(result, cost, folder, place, tmp_path / "docs" / "results")
+    published_results.publish_cost(example.id, "paper", cost, place)
+    published_results.publish_cost("test-fig2", "paper", cost, place)
+    found = published_results.published_result("test-fig1", place)
     assert found.result == result
     assert set(found.costs) == {"small", "paper"}
+    everything = published_results.published_results(place)
+    assert list(everything) == ["test-fig1", "test-fig2"]
+    assert everything["test-fig1"] == found
+    assert everything["test-fig2"].result is None
     with (
         Image.open(folder / "kl.png") as full,
         Image.open(tmp_path / "docs/results/pictures/test-fig1-kl.png") as small,

@@ -8,8 +8,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unweave.recipes import sbd
-from unweave.recipes.recipe import RECIPES, Job
+from unweave.recipes.catalogue import RECIPES
+from unweave.recipes.recipe import Job
+from unweave.recipes.sbd import (
+    figure_3,
+    figure_10,
+    published,
+    table_5,
+    table_6,
+    table_7,
+    table_8,
+    table_9,
+    table_10,
+)
+from unweave.recipes.sbd.geometry import broadcast_higher, held_out_error
+from unweave.recipes.sbd.score_table import mean_and_spread
+from unweave.recipes.shortfall import compared_with_paper, shortfall
 from unweave.runs.config import Config
 
 IDS = [f"sbd-fig{n}" for n in range(2, 21)] + [f"sbd-table{n}" for n in range(5, 11)]
@@ -93,11 +107,11 @@ def test_rooms_have_three_layers_more_and_chairs_one_channel() -> None:
 
 
 def test_betas_run_from_0_4_to_5_4_evenly_in_their_logarithm() -> None:
-    assert (sbd.BETAS[0], sbd.BETAS[-1]) == (0.4, 5.4) and 1.0 in sbd.BETAS
-    steps = np.diff(np.log(sbd.BETAS))
+    assert (figure_3.BETAS[0], figure_3.BETAS[-1]) == (0.4, 5.4) and 1.0 in figure_3.BETAS
+    steps = np.diff(np.log(figure_3.BETAS))
     assert steps.max() / steps.min() < 1.6
-    assert set(sbd.SMALL_BETAS) <= set(sbd.BETAS)
-    assert len(configs("sbd-fig3")) == 2 * len(sbd.BETAS)
+    assert set(figure_3.SMALL_BETAS) <= set(figure_3.BETAS)
+    assert len(configs("sbd-fig3")) == 2 * len(figure_3.BETAS)
 
 
 @pytest.mark.parametrize(
@@ -156,30 +170,46 @@ def test_smoke_shares_its_runs() -> None:
         assert all(c.steps == 2 for each in configs(name, "smoke").values() for c in each)
 
 
+TABLES = [getattr(published, f"TABLE_{number}") for number in range(5, 11)]
+
+
+@pytest.mark.parametrize("module", [table_5, table_6, table_7, table_8, table_9, table_10])
+def test_the_number_of_a_row_is_read_from_its_runs(module: Any) -> None:
+    name = f"sbd-table{module.__name__.rpartition('_')[2]}"
+    runs = {f"model {k}": each[0] for k, each in enumerate(configs(name).values())}
+    job: Any = FakeJob({variant: {"mig": [0.0]} for variant in runs}, runs)
+    assert list(module.ABLATION.numbers(job).values()) == list(module.ABLATION.published)
+    assert [module.ABLATION.label(number) for number in module.ABLATION.published] == list(configs(name))
+
+
 def test_published_bounds_are_the_sum_of_their_parts() -> None:
-    for table in (sbd.TABLE_5, sbd.TABLE_6, sbd.TABLE_7, sbd.TABLE_8, sbd.TABLE_9, sbd.TABLE_10):
-        for name, (bound, nll, kl, used, mig, score) in table.items():
+    for table in TABLES:
+        for number, (bound, nll, kl, used, mig, score) in table.items():
             assert bound and nll and kl and used and mig and score
-            if table is sbd.TABLE_7 and name == "3 layers":
+            if table is published.TABLE_7 and number == 3:
                 continue  # the paper's own 392 against 399 (±114) + 15.7: one replica must have gone astray
             assert abs(bound[0] - nll[0] - kl[0]) <= 2.0
             assert used[0] <= 10 and mig[0] < 1 and score[0] < 1
-    same = [sbd.TABLE_5["3 layers"], sbd.TABLE_10["0 upscales"]]
-    assert same[0] == same[1]
+    assert published.TABLE_5[3] == published.TABLE_10[0]
 
 
 class FakeJob:
-    """Scores by variant; everything else that a conclusion asks of a job."""
+    """Scores and configs by variant; everything else that a conclusion needs of a job."""
 
-    def __init__(self, scores: Mapping[str, Mapping[str, list[float]]]) -> None:
+    def __init__(
+        self, scores: Mapping[str, Mapping[str, list[float]]], configs: Mapping[str, Config] | None = None
+    ) -> None:
         self.held, self.variants, self.notes = scores, list(scores), []
-        self.recipe = SimpleNamespace(study=lambda scale: None)
+        self.configs = configs or {}
+        self.scale, self.changes = "small", dict[str, Any]()
+        self.recipe = SimpleNamespace(study=lambda scale, changes=None: None)
 
     def scores(self, variant: str, name: str) -> Any:
         return np.array(self.held[variant][name])
 
     def runs(self, variant: str) -> list[Any]:
-        return [SimpleNamespace()] * len(next(iter(self.held[variant].values())))
+        run = SimpleNamespace(config=self.configs.get(variant))
+        return [run] * len(next(iter(self.held[variant].values())))
 
     def note(self, text: str) -> None:
         self.notes.append(text)
@@ -191,15 +221,25 @@ def test_rate_distortion_is_compared_along_lines_of_slope_beta() -> None:
     def scores(nll: list[float], kl: list[float], mig: list[float]) -> dict[str, list[float]]:
         return {"nll": nll, "kl": kl, "mig": mig}
 
+    settings = {
+        name: Config.read(words=["data=circles", f"decoder={decoder}", f"objective.beta={beta}"])
+        for name, decoder, beta in (
+            ("A", "Deconv", 0.4),
+            ("B", "Deconv", 5.4),
+            ("C", "SpatialBroadcast", 0.4),
+            ("D", "SpatialBroadcast", 5.4),
+        )
+    }
     job: Any = FakeJob(
         {
-            "DeConv beta=0.4": scores([100.0, 101.0], [10.0, 12.0], [0.1, 0.2]),
-            "DeConv beta=5.4": scores([120.0, 121.0], [5.0, 4.0], [0.2, 0.2]),
-            "Spatial Broadcast beta=0.4": scores([90.0, 92.0], [11.0, 13.0], [0.3, 0.3]),
-            "Spatial Broadcast beta=5.4": scores([110.0, 112.0], [6.0, 4.5], [0.4, 0.5]),
-        }
+            "A": scores([100.0, 101.0], [10.0, 12.0], [0.1, 0.2]),
+            "B": scores([120.0, 121.0], [5.0, 4.0], [0.2, 0.2]),
+            "C": scores([90.0, 92.0], [11.0, 13.0], [0.3, 0.3]),
+            "D": scores([110.0, 112.0], [6.0, 4.5], [0.4, 0.5]),
+        },
+        settings,
     )
-    outcome = sbd.figure_3(job)
+    outcome = figure_3.figure_3(job)
     cost = np.array([100 + 4, 101 + 4.8, 120 + 27, 121 + 21.6]) - [90 + 4.4, 92 + 5.2, 110 + 32.4, 112 + 24.3]
     expected = stats.ttest_1samp(cost, 0.0)
     assert outcome.findings[0].value == pytest.approx(cost.mean())
@@ -217,17 +257,22 @@ def test_comparisons_are_broadcast_minus_deconv_for_each_kind() -> None:
         "Spatial Broadcast FactorVAE": {"geometry": [0.45, 0.5, 0.55]},
     }
     job: Any = FakeJob(values)
-    plain, factor = sbd.compare(job, "geometry", "geometry score")
+    plain, factor = broadcast_higher(job)
     assert plain.value == pytest.approx(0.35) and factor.value == pytest.approx(-1 / 30)
     assert (plain.verdict, factor.verdict) == ("same direction", "does not show at this scale")
-    easier = sbd.compare(job, "geometry", "geometry score", margin=0.1)
+    easier = broadcast_higher(job, margin=0.1)
     assert easier[1].value == pytest.approx(0.1 - 1 / 30)
 
 
-def test_trends_rank_every_replica_against_the_number_in_the_name() -> None:
-    job: Any = FakeJob({"2 layers": {"elbo": [-5.0, -6.0]}, "4 layers": {"elbo": [-7.0, -9.0]}})
-    rho = stats.spearmanr([2, 2, 4, 4], [5.0, 6.0, 7.0, 9.0]).statistic
-    assert sbd.trend(job, "elbo", "-ELBO", "depth", +1).value == pytest.approx(rho)
+def test_trends_rank_every_replica_against_the_depth_of_its_run() -> None:
+    depths = {
+        name: Config.read(words=["data=circles", "decoder=SpatialBroadcast", f"decoder.depth={depth}"])
+        for name, depth in (("A", 4), ("B", 2))
+    }
+    job: Any = FakeJob({"A": {"elbo": [-7.0, -9.0]}, "B": {"elbo": [-5.0, -6.0]}}, depths)
+    rho = stats.spearmanr([4, 4, 2, 2], [7.0, 9.0, 5.0, 6.0]).statistic
+    found = table_5.ABLATION.trend(job, "elbo", +1)
+    assert (found.what, found.value) == ("−ELBO with depth", pytest.approx(rho))
 
 
 def test_error_at_held_out_points_is_in_ranges_of_the_factors() -> None:
@@ -244,30 +289,31 @@ def test_error_at_held_out_points_is_in_ranges_of_the_factors() -> None:
 
     seen_as_images = SimpleNamespace(space=data.space, images=lambda factors: factors, held_out=data.held_out)
     run: Any = SimpleNamespace(model=Model, dataset=lambda: seen_as_images)
-    assert sbd.held_out_error(run) == pytest.approx(0.1)
+    assert held_out_error(run) == pytest.approx(0.1)
 
 
-def test_what_falls_short_is_said_and_nothing_else() -> None:
+def test_the_shortfall_names_what_is_smaller_and_nothing_else() -> None:
     small, full = (configs("sbd-fig4", scale)["DeConv VAE"] for scale in ("small", "paper"))
-    said = sbd.falls_short(small[0], len(small), full[0], len(full))
-    assert "steps instead of 500,000" in said and "32 pixels a side instead of 64" in said
-    assert "batch" not in said
-    assert sbd.falls_short(full[0], 15, full[0], 15) == ""
+    sentence = compared_with_paper(small[0], full[0], replicas=(len(small), len(full)))
+    assert "steps instead of 500,000" in sentence and "32 pixels a side instead of 64" in sentence
+    assert "5 replicas instead of 15" in sentence and "16 channels instead of 64" in sentence
+    assert "learning rate 0.001 instead of 0.0003" in sentence and "batch" not in sentence
+    assert compared_with_paper(full[0], full[0], replicas=(15, 15)) == ""
 
 
 def test_share_is_one_minus_error_over_variance() -> None:
     rng = np.random.default_rng(0)
     x, y = rng.random((5, 3)), rng.random((5, 3))
     wanted = 1 - np.mean((x - y) ** 2) / np.mean(np.var(x, axis=0))
-    assert sbd.share(x, y) == pytest.approx(wanted)
+    assert figure_10.explained_share(x, y) == pytest.approx(wanted)
 
 
 def test_numbers_of_tables_carry_their_deviation() -> None:
     rng = np.random.default_rng(0)
     values = 340 + 3 * rng.standard_normal(25)
-    assert sbd.told(values) == f"{values.mean():.1f} (±{values.std(ddof=1):.1f})"
-    assert sbd.told(np.array([8.333])) == "8.33"
+    assert mean_and_spread(values) == f"{values.mean():.1f} (±{values.std(ddof=1):.1f})"
+    assert mean_and_spread(np.array([8.333])) == "8.33"
 
 
 def test_a_job_at_paper_scale_falls_short_in_nothing() -> None:
-    assert sbd.reduction(Job(RECIPES["sbd-fig4"], "paper")) == ""
+    assert shortfall(Job(RECIPES["sbd-fig4"], "paper")) == ""

@@ -1,6 +1,6 @@
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +18,7 @@ LATENTS = 4
 
 
 class Blobs:
-    """A soft blob at (x, y); its centre of mass tells the factors exactly."""
+    """A soft blob at (x, y); its centre of mass determines the factors exactly."""
 
     name, description, image_shape, count = "Blobs", "a blob", (1, 16, 16), None
 
@@ -44,7 +44,7 @@ class Blobs:
 
 
 class CenterOfMass:
-    """Encodes a blob by its centre, turned by ``degrees`` in latents 2 and 0."""
+    """Encodes a blob by its centre, rotated by ``degrees`` in latents 2 and 0."""
 
     def __init__(self, degrees: float, fold: bool = False) -> None:
         a = np.radians(degrees)
@@ -128,45 +128,7 @@ class FakeRun:
         return SimpleNamespace(means=means, scales=scales, factors=batch.factors)
 
 
-class Reader(HTMLParser):
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.links: list[str] = []
-        self.pictures: list[str] = []
-        self.words: list[str] = []
-        self.open: list[str] = []
-        self.feed(page)
-        assert self.open == [], "tags are balanced"
-        self.text = re.sub(r"\s+", " ", " ".join(self.words))
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in ("meta", "img", "br"):
-            self.open.append(tag)
-        for key, value in attrs:
-            if key in ("src", "href"):
-                self.links.append(value or "")
-            if tag == "img" and key == "alt":
-                self.pictures.append(value or "")
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
-            self.words.append(data)
-
-
-def read(path: Path) -> Reader:
-    page = path.read_text(encoding="utf-8")
-    assert "<script" not in page
-    assert "url(" not in page
-    reader = Reader(page)
-    assert reader.links
-    assert all(link.startswith("data:image/") for link in reader.links), "nothing is fetched"
-    return reader
-
-
-def test_run_report_is_one_file_with_every_part(tmp_path: Path) -> None:
+def test_run_report_is_one_file_with_every_part(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     run = FakeRun(tmp_path / "run")
     path = write_run_report(run)
     assert path == tmp_path / "run" / "report.html"
@@ -177,13 +139,13 @@ def test_run_report_is_one_file_with_every_part(tmp_path: Path) -> None:
         "Traversals",
         "Reconstructions",
         "Training",
-        "How to get it again",
+        "How to repeat this run",
     ):
         assert part in page.text
     assert run.command in page.text
     assert "<my data>" in page.text, "settings are escaped"
     assert "nearly Euclidean copy of x and y (geometry 1.00)" in page.text
-    assert "turned by 30° against the latent axes" in page.text
+    assert "rotated by 30° relative to the latent axes" in page.text
     assert len(page.pictures) == 6
     assert sorted(p.name for p in (run.folder / "pictures").iterdir()) == sorted(
         ["curves.png", "geometry.png", "kl.png", "reconstructions.png", "sweeps.gif", "traversals.png"]
@@ -196,7 +158,7 @@ def test_reports_are_the_same_byte_for_byte(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists(), "a page elsewhere leaves the run's folder alone"
 
 
-def test_images_without_factors_have_no_geometry(tmp_path: Path) -> None:
+def test_images_without_factors_have_no_geometry(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     data = Blobs()
     data.space = None
     page = read(write_run_report(FakeRun(tmp_path, data)))
@@ -205,7 +167,7 @@ def test_images_without_factors_have_no_geometry(tmp_path: Path) -> None:
     assert "The code uses 2.0 of 4 latents" in page.text
 
 
-def test_unfinished_runs_say_so_at_the_top(tmp_path: Path) -> None:
+def test_unfinished_runs_say_so_at_the_top(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     run = FakeRun(tmp_path, status="diverged", reason="the loss is nan at step 12")
     text = read(write_run_report(run)).text
     words = "This run diverged (the loss is nan at step 12)."
@@ -217,7 +179,7 @@ def test_unfinished_runs_say_so_at_the_top(tmp_path: Path) -> None:
     assert _banner(FakeRun(tmp_path), 400) == ""
 
 
-def test_run_without_scores_and_history(tmp_path: Path) -> None:
+def test_run_without_scores_and_history(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     run = FakeRun(tmp_path, evaluated=False)
     run.history = []
     page = read(write_run_report(run))
@@ -226,13 +188,13 @@ def test_run_without_scores_and_history(tmp_path: Path) -> None:
     assert "geometry" in page.text
 
 
-def test_held_out_region_is_shown(tmp_path: Path) -> None:
+def test_held_out_region_is_shown(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     page = read(write_run_report(FakeRun(tmp_path, Blobs(hole=True))))
-    assert "never seen in training" in page.text
+    assert "held out from training" in page.text
     assert "held-out region" in page.text
 
 
-def test_comparison_tells_the_point_from_the_numbers(tmp_path: Path) -> None:
+def test_comparison_derives_its_findings_from_the_scores(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     turned = FakeRun(tmp_path / "a", vae=CenterOfMass(35), decoder="SpatialBroadcast")
     folded = FakeRun(tmp_path / "b", vae=CenterOfMass(0, fold=True), decoder="Deconv")
     page = read(
@@ -242,24 +204,24 @@ def test_comparison_tells_the_point_from_the_numbers(tmp_path: Path) -> None:
     )
     assert "Two decoders" in page.text
     assert "Look & see." in page.text
-    assert "SpatialBroadcast keeps the shape of the data" in page.text
+    assert "SpatialBroadcast preserves the shape of the data" in page.text
     assert "Deconv folds the plane" in page.text
-    assert re.search(r"turned by 35° .* MIG goes from 0\.\d\d to 0\.[6-9]\d", page.text)
+    assert re.search(r"rotated by 35° .* MIG from 0\.\d\d to 0\.[6-9]\d", page.text)
     assert "MIG ranks Deconv first" in page.text, "MIG even prefers the folded one"
     assert "SpatialBroadcast folds" not in page.text
     assert page.text.count("unweave train blobs") == 2
 
 
-def test_comparison_takes_names_and_needs_two_runs(tmp_path: Path) -> None:
+def test_comparison_takes_names_and_needs_two_runs(tmp_path: Path, read: Callable[[Path], Any]) -> None:
     run = FakeRun(tmp_path)
     page = read(write_comparison_report({"first": run, "second": run}, tmp_path / "c.html"))
     assert "first and second" in page.text
-    assert "cannot be told apart" in page.text
+    assert "The geometry scores do not distinguish the models" in page.text
     with pytest.raises(UnweaveError, match="two runs"):
         write_comparison_report([run], tmp_path / "c.html")
 
 
-def test_unwritable_place(tmp_path: Path) -> None:
+def test_unwritable_path(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(UnweaveError, match="cannot write"):
         write_run_report(FakeRun(tmp_path), tmp_path / "file" / "page.html")

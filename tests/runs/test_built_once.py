@@ -5,6 +5,8 @@
 
 import contextlib
 import functools
+import gc
+import logging
 import sys
 import tempfile
 from collections import Counter
@@ -13,11 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
+from PIL import Image
 
 from unweave import cli
 from unweave.data import Dataset
 from unweave.gan import GAN
-from unweave.runs import Config
+from unweave.runs import Config, Run, opened, sweep
+from unweave.runs.study import load
 from unweave.vae import VAE
 
 TINY = [
@@ -127,7 +132,7 @@ def dry_run_command(folder: Path) -> None:
 
 
 def reproduce_command(folder: Path) -> None:
-    """One figure at its smallest scale: six runs."""
+    """One figure at its smallest scale: four runs."""
     words = ["reproduce", "sbd-fig4", "--scale", "smoke", "--executor", "inline", "--quiet"]
     cli.main([*words, "--out", str(folder / "reproduce")])
 
@@ -145,6 +150,84 @@ def count(command: Callable[[Path], None], folder: Path) -> Counter[str]:
     with counted() as counts:
         command(folder)
     return counts
+
+
+BOUNDS: dict[str, dict[str, int]] = {
+    "train": {"data set": 1, "fingerprint": 1, "model": 1, "config read": 1, "run folder": 1},
+    # Two models are built to estimate the time of the two variants; each run reads its config in its worker.
+    "sweep": {"data set": 1, "fingerprint": 1, "model": 6, "config read": 4, "run folder": 4},
+    "dry run": {"data set": 1, "model": 2},
+    "reproduce": {"data set": 1, "fingerprint": 1, "model": 4, "config read": 8, "run folder": 4},
+}
+"""The most that each command may build; what is not listed, not at all."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_open(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What earlier tests have opened or timed does not help these; what these change is restored."""
+    opened._DATA.clear()
+    opened._LATEST.clear()
+    opened._MODELS.clear()
+    monkeypatch.setattr(sweep, "_pace", sweep._pace.__wrapped__)
+    logger = logging.getLogger("unweave")
+    handlers, level = logger.handlers, logger.level
+    yield
+    logger.handlers = handlers
+    logger.setLevel(level)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_builds_things_once(name: str, tmp_path: Path) -> None:
+    found = count(COMMANDS[name], tmp_path)
+    assert set(found) <= set(BOUNDS[name]), found
+    assert all(found[kind] <= most for kind, most in BOUNDS[name].items()), found
+
+
+def test_a_dry_run_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    dry_run_command(tmp_path)
+    assert {path.name for path in tmp_path.rglob("*")} == {"four.yaml", "own.npz", "temporary"}
+
+
+def test_a_preview_shows_the_runs_that_exist(tmp_path: Path) -> None:
+    sweep_command(tmp_path)
+    study = load(str(tmp_path / "four.yaml")).with_seeds(3)
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
+    with sweep.preview(study, tmp_path / "four") as planned:
+        assert planned.statuses == {"finished": 4, "new": 2}
+        assert [member.run.config.seed for member in planned.todo] == [2, 2]
+        assert sweep.describe(planned) == "6 runs (2 variants x 3 seeds): 4 finished, 2 new"
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
+
+
+def test_data_and_models_are_dropped_when_they_are_no_longer_used(tmp_path: Path) -> None:
+    words = ["data=circles", "data.size=32", *TINY]
+    runs = [Run.create(Config.read(words=[*words, f"seed={i}"]), tmp_path / str(i)) for i in range(6)]
+    for run in runs:
+        run.train()
+    assert len(opened._MODELS) == opened.MODELS
+    assert len(opened._DATA) == 1
+    squares = opened.open_data(Config.read(words=["data=xysquares"]))
+    assert len(opened._DATA) == 2
+    del runs, run
+    gc.collect()
+    assert list(opened._DATA.values()) == [squares]
+
+
+def test_a_changed_image_of_a_folder_is_noticed(tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for number in range(3):
+        Image.new("L", (32, 32), number).save(folder / f"{number}.png")
+    config = Config.read(words=[f"data={folder}", *TINY])
+    first = opened.open_data(config)
+    assert opened.open_data(config) is first
+    Image.new("L", (32, 32), 200).save(folder / "1.png")
+    second = opened.open_data(config)
+    assert second is not first
+    assert second.fingerprint != first.fingerprint
 
 
 if __name__ == "__main__":

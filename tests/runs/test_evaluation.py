@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,14 @@ from safetensors.torch import load_file, save_file
 from unweave import cli
 from unweave.errors import UnweaveError
 from unweave.metrics import METRICS, Score
-from unweave.model_metrics import MODEL_METRICS, Codes, LogLikelihood, ModelMetric, log_likelihood
+from unweave.model_metrics import (
+    MODEL_METRICS,
+    Evaluated,
+    LogLikelihood,
+    ModelMetric,
+    log_likelihood,
+    model_metric,
+)
 from unweave.runs import Config, Run
 from unweave.runs import evaluation as module
 from unweave.runs.evaluation import evaluate
@@ -108,12 +116,10 @@ class Seen(ModelMetric):
     def labels(self) -> dict[str, str]:
         return {"seen": "seen", "drawn": "drawn"}
 
-    def compute(
-        self, model: object, dataset: object, codes: Codes, rng: np.random.Generator
-    ) -> dict[str, Score]:
-        mean = float(np.mean(model.reconstruct(dataset.sample(3, rng).images)))  # type: ignore[attr-defined]
+    def compute(self, evaluated: Evaluated, rng: np.random.Generator) -> dict[str, Score]:
+        mean = float(np.mean(evaluated.model.reconstruct(evaluated.dataset.sample(3, rng).images)))
         drawn = float(torch.rand(()))
-        return {"seen": Score("seen", mean + codes.step), "drawn": Score("drawn", drawn)}
+        return {"seen": Score("seen", mean + evaluated.codes.step), "drawn": Score("drawn", drawn)}
 
 
 def test_metrics_of_models_from_outside_are_classes_objects_and_references(run: Run, tmp_path: Path) -> None:
@@ -123,8 +129,8 @@ def test_metrics_of_models_from_outside_are_classes_objects_and_references(run: 
         "from unweave.model_metrics import ModelMetric\n"
         "class Steps(ModelMetric):\n"
         "    name = 'steps_taken'\n"
-        "    def compute(self, model, dataset, codes, rng):\n"
-        "        return Score(self.name, float(codes.step), range=(0, None))\n"
+        "    def compute(self, evaluated, rng):\n"
+        "        return Score(self.name, float(evaluated.codes.step), range=(0, None))\n"
     )
     before = torch.get_rng_state()
     first = evaluate(run, metrics=[Seen, "mig"])
@@ -136,6 +142,26 @@ def test_metrics_of_models_from_outside_are_classes_objects_and_references(run: 
     }
     assert again["steps_taken"].value == 2
     assert {"seen", "drawn", "mig", "steps_taken"} <= set(run.scores)
+
+
+def test_installed_metrics_of_models_are_known_by_name(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken() -> object:
+        raise ImportError("no module named nothing")
+
+    points = {
+        "seen": SimpleNamespace(load=lambda: Seen),
+        "broken": SimpleNamespace(name="broken", dist=None, load=broken),
+    }
+    monkeypatch.setattr(
+        model_metric, "entry_points_of", lambda group: points if group == "unweave.model_metrics" else {}
+    )
+    with caplog.at_level("WARNING", logger="unweave"):
+        assert set(evaluate(run, metrics=["Seen"])) == {"seen", "drawn"}
+    assert "broken of an installed package cannot be loaded" in caplog.text
+    with pytest.raises(UnweaveError, match="did you mean seen"):
+        evaluate(run, metrics=["sene"])
 
 
 def test_a_model_is_opened_once_until_its_weights_change(run: Run) -> None:

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 
 from unweave.errors import UnweaveError
-from unweave.runs import Config, Run
+from unweave.runs import Config, Run, opened
 
 WORDS = [
     *("data=circles", "data.size=32", "latents=2", "batch_size=4", "steps=12", "learning_rate=1e-3"),
@@ -103,7 +103,7 @@ def test_a_checkpoint_cut_in_half_is_passed_over(
     assert run.train(checkpoint_seconds=0.0, stop=lambda: next(steps) == 6).status == "interrupted"
     newest = run.checkpoints.paths()[-1]
     newest.write_bytes(newest.read_bytes()[: newest.stat().st_size // 2])
-    with caplog.at_level("INFO"):
+    with caplog.at_level("INFO", logger="unweave"):
         assert run.train().status == "finished"
     assert "step-00000007.pt is damaged" in caplog.text
     assert "going on from step 6 of 12" in caplog.text
@@ -195,6 +195,37 @@ def test_an_output_folder_that_takes_no_files_is_told(
     monkeypatch.setattr(tempfile, "mkstemp", refuse)
     with pytest.raises(UnweaveError, match=rf"cannot write .*config\.yaml: {told}.* --out"):
         Run.create(config(), tmp_path / "run")
+
+
+OWN_LOSS = """
+from unweave.objectives import BetaVAE, Objective
+
+class Own(Objective):
+    def forward(self, vae, images, progress):
+        return BetaVAE()(vae, images, progress)
+"""
+
+
+def test_a_run_whose_own_part_has_changed_is_not_resumed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "own.py"
+    file.write_text(OWN_LOSS)
+    run = Run.create(config(f"objective={file}:Own"), tmp_path / "run")
+    steps = iter(range(100))
+    assert run.train(stop=lambda: next(steps) == 4).status == "interrupted"
+    assert run.model() is run.model()
+    file.write_text(OWN_LOSS + "# changed\n")
+    with pytest.raises(
+        UnweaveError, match=r"cannot be trained: the objective Own of .*own\.py.* has changed"
+    ):
+        Run(run.folder).train()
+    opened._MODELS.clear()
+    with caplog.at_level("WARNING", logger="unweave"):
+        assert Run(run.folder).model_and_step()[1] == 5
+    assert "has changed" in caplog.text
+    file.write_text(OWN_LOSS)
+    assert Run(run.folder).train().status == "finished"
 
 
 def test_versions_and_command_are_kept(undisturbed: Run, tmp_path: Path) -> None:

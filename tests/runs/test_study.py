@@ -80,6 +80,25 @@ def test_a_function_may_return_configs(tmp_path: Path, monkeypatch: pytest.Monke
     assert load("mystudy:whole").name == "given"
 
 
+def test_parts_from_outside_are_labelled_by_their_names(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.py").write_text(
+            "from unweave.objectives import BetaVAE, Objective\n"
+            "class Own(Objective):\n"
+            "    def forward(self, vae, images, progress):\n"
+            "        return BetaVAE()(vae, images, progress)\n"
+        )
+    one, two = (f"{tmp_path / name}.py:Own" for name in ("one", "two"))
+    grid = {"objective": ["BetaVAE", one]}
+    assert list(Study.of({"base": {"data": "circles"}, "grid": grid}, name="s").variants) == [
+        "BetaVAE",
+        "Own",
+    ]
+    (tmp_path / "two.py").write_text((tmp_path / "two.py").read_text() + "# another\n")
+    grid = {"objective": [one, two]}
+    assert list(Study.of({"base": {"data": "circles"}, "grid": grid}, name="s").variants) == [one, two]
+
+
 def test_a_file_is_a_study(tmp_path: Path) -> None:
     file = tmp_path / "betas.yaml"
     file.write_text(
@@ -117,9 +136,10 @@ def test_mistakes_are_told(mapping: dict[str, object], message: str) -> None:
     ("target", "message"),
     [
         ("nothing.yaml", "there is no config file nothing.yaml"),
-        ("nothing.py", "there is no file nothing.py"),
-        ("no_such_module:f", "cannot import no_such_module"),
-        ("json:nothing", "json has no function 'nothing'"),
+        ("nothing.py", "nothing.py:study cannot be loaded: there is no file"),
+        ("no_such_module:f", "there is no module no_such_module"),
+        ("json:nothing", "json has no 'nothing'"),
+        ("json:__name__", "'__name__' of json is not a function"),
         ("json", "a study is a .yaml file"),
     ],
 )

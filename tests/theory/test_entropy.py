@@ -5,8 +5,10 @@ import math
 
 import pytest
 import torch
+from scipy import stats
+from torch.distributions import Independent, Normal
 
-from unweave.theory.entropy import EntropyBias, entropy_bias, minibatch_log_density
+from unweave.theory.entropy import EntropyBias, entropy_bias, minibatch_entropy
 
 
 @pytest.fixture(scope="module")
@@ -16,12 +18,15 @@ def bias() -> EntropyBias:
 
 def test_the_estimate_is_equation_ten() -> None:
     torch.manual_seed(0)
-    densities = torch.rand(5, 5, dtype=torch.float64)
+    means, scales, z = torch.randn(5, 3).double(), torch.rand(5, 3).double() + 0.5, torch.randn(5, 3).double()
+    densities = stats.norm.pdf(z[:, None], means, scales).prod(-1)
     n = 40
+    expected = []
     for b in range(5):
         others = sum(densities[b, c] for c in range(5) if c != b)
-        expected = densities[b, b] / n + (n - 1) / (n * 4) * others
-        assert minibatch_log_density(densities.log(), n)[b].exp().item() == pytest.approx(expected.item())
+        expected.append(-math.log(densities[b, b] / n + (n - 1) / (n * 4) * others))
+    found = minibatch_entropy(Independent(Normal(means, scales), 1), z, n).item()
+    assert found == pytest.approx(sum(expected) / 5)
 
 
 def test_with_the_whole_data_set_there_is_no_bias(bias: EntropyBias) -> None:

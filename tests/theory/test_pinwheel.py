@@ -7,7 +7,8 @@ import pytest
 import torch
 from torch.distributions import Independent, Normal
 
-from unweave.theory.pinwheel import _log_aggregate, _LogAggregate, ablation
+from unweave.functional import aggregate
+from unweave.theory.pinwheel import _LogAggregate, ablation
 
 
 def test_the_aggregate_and_its_gradient() -> None:
@@ -18,9 +19,9 @@ def test_the_aggregate_and_its_gradient() -> None:
     assert torch.autograd.gradcheck(lambda m, v: _LogAggregate.apply(m, v, z), (mean, log_variance))
     got = _LogAggregate.apply(mean, log_variance, z)
     for k in range(9):
-        each = Independent(Normal(mean[k], (0.5 * log_variance[k]).exp()), 1).log_prob(z[:, None])
-        expected = torch.logsumexp(each, 1) - math.log(7)
-        torch.testing.assert_close(_log_aggregate(mean[k], log_variance[k], z), expected)
+        q = Independent(Normal(mean[k], (0.5 * log_variance[k]).exp()), 1)
+        expected = torch.logsumexp(q.log_prob(z[:, None]), 1) - math.log(7)
+        torch.testing.assert_close(aggregate(q, z).joint, expected)
         torch.testing.assert_close(got[k], expected.mean())
 
 

@@ -36,7 +36,7 @@ def test_a_damaged_file_is_named_and_the_one_before_is_used(
     newest.write_bytes(
         {"cut": content[: len(content) // 2], "empty": b"", "text": b"hello"}.get(damage, content)
     )
-    with caplog.at_level(logging.WARNING):
+    with caplog.at_level(logging.WARNING, logger="unweave"):
         state = checkpoints.latest()
     assert state["step"] == 1
     assert "step-00000002.pt is damaged" in caplog.text

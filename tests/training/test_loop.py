@@ -1,15 +1,18 @@
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from unweave.data import Circles
 from unweave.errors import UnweaveError
-from unweave.objectives import BetaVAE, Loss, Objective, Progress
-from unweave.training import Outcome, train
+from unweave.objectives import BetaVAE, FactorVAE, Loss, Objective, Progress
+from unweave.training import Outcome, Trainer, train
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.randomness import generator, seed_torch
+from unweave.training.state import TrainingState
+from unweave.training.trainer import Settings
 from unweave.vae import VAE
 
 
@@ -151,6 +154,64 @@ def test_records_hold_the_terms_of_the_logged_steps() -> None:
     for record in records:
         assert record["total"] == pytest.approx(record["reconstruction"] + record["kl"], rel=1e-5)
         assert sum(record["kl_per_latent"]) == pytest.approx(record["kl"], rel=1e-5)
+
+
+def test_objective_and_data_are_instances_classes_names_or_mappings() -> None:
+    whole, _ = trained(steps=2)
+    for objective, data in (
+        (BetaVAE, {"name": "circles", "size": 32}),
+        ("beta-vae", {"name": Circles, "size": 32}),
+        ({"name": "BetaVAE", "beta": 1}, Circles(size=32)),
+    ):
+        vae = fresh()
+        assert train(vae, objective, data, steps=2, batch_size=4, learning_rate=1e-3).status == "finished"
+        assert_same_weights(vae, whole)
+    with pytest.raises(UnweaveError, match="did you mean BetaVAE"):
+        train(fresh(), "beta-vaee", Circles(size=32), steps=1)
+
+
+def test_a_state_with_more_in_it_than_today_still_restores() -> None:
+    """A later version may save more; what this one saves is what it reads."""
+    vae, _ = trained(steps=2)
+    state = TrainingState(vae, BetaVAE(), learning_rate=1e-3)
+    saved = state.to_checkpoint()
+    assert list(saved) == ["step", "first_total", "vae", "objective", "optimizer", "critic_optimizer"]
+    other = TrainingState(fresh(seed=1), BetaVAE(), learning_rate=1e-3)
+    other.restore({**saved, "step": 7, "schedule": {"factor": 0.5}})
+    assert other.step == 7
+    assert_same_weights(other.model, vae)
+
+
+def test_steps_by_hand_are_the_steps_of_the_loop() -> None:
+    whole, _ = trained(steps=3)
+    vae = fresh()
+    trainer = Trainer(vae, BetaVAE(), Circles(size=32), Settings(3, batch_size=4, learning_rate=1e-3))
+    totals = [trainer.step().to_record(trainer.state.step)["total"] for _ in range(3)]
+    assert trainer.state.step == 3
+    assert totals[0] == trainer.state.first_total
+    assert_same_weights(vae, whole)
+
+
+def test_another_optimizer_gets_the_parameters_of_model_and_critic_apart() -> None:
+    made: list[tuple[int, float, tuple[float, float]]] = []
+
+    def sgd(
+        parameters: Sequence[nn.Parameter], rate: float, betas: tuple[float, float]
+    ) -> torch.optim.Optimizer:
+        made.append((sum(p.numel() for p in parameters), rate, betas))
+        return torch.optim.SGD(parameters, lr=rate)
+
+    vae, objective = fresh(), FactorVAE(2, critic_width=4, critic_layers=1)
+    state = TrainingState(vae, objective, 0.5, make_optimizer=sgd)
+    sizes = [sum(p.numel() for p in part.parameters()) for part in (vae, objective)]
+    assert made == [
+        (sizes[0], 0.5, objective.betas),
+        (sizes[1], objective.critic_learning_rate, objective.critic_betas),
+    ]
+    before = [p.clone() for p in vae.parameters()]
+    state.update_model(sum(p.sum() for p in vae.parameters()))
+    for old, new in zip(before, vae.parameters(), strict=True):
+        torch.testing.assert_close(new, old - 0.5)
 
 
 def test_data_of_another_shape_is_refused() -> None:

@@ -1,125 +1,23 @@
 """Arrays in files: read if small, mapped if they lie there as they are, converted once if they do not."""
 
-import hashlib
-import logging
 import math
-import os
-import shutil
-import time
-import uuid
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unweave.data.cache import cache_folder
+from unweave.data.archives import start_of_stored
+from unweave.data.cache import Progress, converted, source_key
 from unweave.errors import UnweaveError
-
-logger = logging.getLogger("unweave")
 
 IN_MEMORY = 1 << 27
 """Arrays of at most this many bytes are read into memory; larger ones are mapped."""
 
 _BLOCK = 1 << 25
-
-Fill = Callable[[NDArray[Any], Callable[[int], None]], None]
-
-
-def source_key(path: Path, *options: object) -> str:
-    """A short name for the present content of a file or folder and the way it is converted.
-
-    It changes with the path, the size, the time of the last change and the options.
-
-    Example:
-        >>> source_key(Path("."), 64) == source_key(Path("."), 32)
-        False
-    """
-    state = path.stat()
-    told = repr((str(path.resolve()), state.st_size, state.st_mtime_ns, *options))
-    return hashlib.sha256(told.encode()).hexdigest()[:16]
-
-
-def converted(
-    name: str, key: str, shape: tuple[int, ...], fill: Fill, dtype: type[np.generic] = np.uint8
-) -> NDArray[Any]:
-    """The array of `shape` in the cache folder, mapped; made there by `fill` if it is not.
-
-    `fill` gets the array to write into and a function to call with the number of rows done. The file (npy) appears
-    under its name only when it is complete.
-
-    Args:
-        name: of the data, for the file's name and for progress.
-        key: what the content depends on.
-        shape: of the array.
-        fill: writes the rows.
-        dtype: of the array.
-
-    Example:
-        >>> import tempfile, unittest.mock
-        >>> with unittest.mock.patch.dict("os.environ", UNWEAVE_CACHE=tempfile.mkdtemp()):
-        ...     converted("Ones", "a", (2, 2), lambda out, tell: out.fill(1)).tolist()
-        [[1, 1], [1, 1]]
-    """
-    path = cache_folder() / f"{name.lower()}-{key}.npy"
-    try:
-        kept = np.load(path, mmap_mode="r", allow_pickle=False)
-        if kept.shape == shape and kept.dtype == dtype:
-            return np.asarray(kept).view(np.ndarray)
-        logger.warning("cache file %s has shape %s instead of %s: it is made anew", path, kept.shape, shape)
-    except FileNotFoundError:
-        pass
-    except (OSError, ValueError, EOFError) as problem:
-        logger.warning("cache file %s cannot be used (%s): it is made anew", path, problem)
-    size = math.prod(shape) * np.dtype(dtype).itemsize
-    part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path.parent)
-        if shutil.disk_usage(path.parent).free < size + (1 << 20):
-            raise OSError("not enough room")
-        logger.info("%s: converting once, %s MB in %s", name, f"{size / 1e6:,.0f}", path)
-        out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
-        with part.open("r+b") as file:
-            os.posix_fallocate(
-                file.fileno(), 0, part.stat().st_size
-            )  # a full disk is told now, not by a signal
-        fill(out, _progress(name, shape[0]))
-        out.flush()
-        del out
-        part.replace(path)
-    except OSError as problem:
-        part.unlink(missing_ok=True)
-        raise UnweaveError(
-            f"cannot write {size / 1e6:,.0f} MB of {name} to {path} ({problem.strerror or problem}): "
-            f"set UNWEAVE_CACHE to a folder with room"
-        ) from problem
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)).view(np.ndarray)
-
-
-def _sweep(folder: Path) -> None:
-    for left in folder.glob("*.npy.*.part"):  # by a process killed while it wrote
-        if time.time() - left.stat().st_mtime > 6 * 3600:
-            left.unlink(missing_ok=True)
-
-
-def _progress(name: str, rows: int) -> Callable[[int], None]:
-    shown = 0
-
-    def tell(done: int) -> None:
-        nonlocal shown
-        tenth = 10 * done // max(rows, 1)
-        if tenth > shown:
-            shown = tenth
-            logger.info("%s: %d %%", name, 10 * tenth)
-
-    return tell
 
 
 def blocks(rows: int, row_bytes: int, multiple: int = 1) -> Iterator[slice]:
@@ -135,6 +33,7 @@ def blocks(rows: int, row_bytes: int, multiple: int = 1) -> Iterator[slice]:
         yield slice(start, min(start + step, rows))
 
 
+@final
 class Npz:
     """The arrays of an npz file, one at a time; what is pickled in it is never touched.
 
@@ -188,10 +87,10 @@ class Npz:
         start = self._start(key)
         if start is not None:
             if start + size > self.path.stat().st_size:
-                raise self._unreadable(f"{key} is cut off")
+                raise self._unreadable(f"{key} is truncated")
             return np.memmap(self.path, dtype, mode="r", offset=start, shape=shape).view(np.ndarray)
 
-        def fill(out: NDArray[Any], tell: Callable[[int], None]) -> None:
+        def fill(out: NDArray[Any], tell: Progress) -> None:
             row = size // shape[0]
             try:
                 with self._open(key) as member:
@@ -225,12 +124,11 @@ class Npz:
         """Where the array's bytes begin in the file, or None if they are compressed."""
         with zipfile.ZipFile(self.path) as archive:
             info = archive.getinfo(f"{key}.npy")
-        if info.compress_type != zipfile.ZIP_STORED:
+        start = start_of_stored(self.path, info)
+        if start is None:
             return None
         with self.path.open("rb") as file:
-            file.seek(info.header_offset + 26)
-            name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
-            file.seek(name + extra, os.SEEK_CUR)
+            file.seek(start)
             _npy_header(file)
             return file.tell()
 
@@ -247,6 +145,7 @@ def _npy_header(file: Any) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
     return shape, dtype, fortran
 
 
+@final
 class Hdf5:
     """The arrays of an HDF5 file, one at a time.
 
@@ -305,10 +204,10 @@ class Hdf5:
             return self.read(key)
         if chunks is None and start is not None:
             if start + size > self.path.stat().st_size:
-                raise self._unreadable(f"{key} is cut off")
+                raise self._unreadable(f"{key} is truncated")
             return np.memmap(self.path, dtype, mode="r", offset=start, shape=shape).view(np.ndarray)
 
-        def fill(out: NDArray[Any], tell: Callable[[int], None]) -> None:
+        def fill(out: NDArray[Any], tell: Progress) -> None:
             with self._opened() as opened:
                 rows = self._dataset(opened, key)
                 try:

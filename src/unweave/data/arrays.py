@@ -3,12 +3,13 @@
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.data.array_files import IN_MEMORY, Hdf5, Npz, blocks, converted, source_key
+from unweave.data.array_files import IN_MEMORY, Hdf5, Npz, blocks
+from unweave.data.cache import Progress, converted, source_key
 from unweave.data.dataset import user_path
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import GREY, check_size, fit, pixels_of, resized
@@ -19,18 +20,19 @@ HDF5 = (".h5", ".hdf5")
 """Endings of files that are read as HDF5."""
 
 
+@final
 class Arrays(IndexedDataset):
-    """Images, with or without factors, from a file or from Python (SPEC DAT-10).
+    """Images, with or without factors, from a file or from Python .
 
     The file is an npz or an HDF5 file (.h5, .hdf5). It holds ``images``: (n, H, W), (n, H, W, C) or (n, C, H, W) with
     C = 1 or 3 (if both ends could be the channels, the last axis is); uint8 0..255, bool, or float 0..1. Bool
     images, and uint8 images that contain nothing but 0 and 1, are binary and become 0 and 255. It may hold
     ``factors``: (n, K), numbers or strings, or (n,) for one factor; and ``factor_names``: K strings (default
-    factor_0, factor_1 ...). Nothing pickled is ever read.
+    factor_0, factor_1 ...). Nothing pickled is read.
 
-    The distinct values of each factor, sorted, become its classes 0, 1 ...; ``values[k]`` keeps the
+    The distinct values of each factor, sorted, become its classes 0, 1 ...; ``values[k]`` holds the
     originals. The combinations need not form a full grid: :meth:`images` looks a combination up (the first
-    row, if several have it) and says so if it is absent; :meth:`sample` and :meth:`evaluation` draw rows.
+    row, if several have it) and raises an error if it is absent; :meth:`sample` and :meth:`evaluation` draw rows.
 
     Images that take more than 128 MB are not read but mapped: straight from the file if they lie there as they are
     (``numpy.savez``, HDF5 without chunks), else from a copy that is made once in the cache folder.
@@ -91,10 +93,10 @@ class Arrays(IndexedDataset):
         """The same from any Python sequence, or from a Hugging Face ``datasets`` table.
 
         Each item is an image (an array as in the npz file, without the first axis, or a Pillow picture) or a mapping
-        that has one; tables hand out mappings. All images are kept in memory.
+        that has one; tables hand out mappings. All images stay in memory.
 
         Args:
-            items: a sequence, table or other iterable; gone through once.
+            items: a sequence, table or other iterable; read once.
             image: key of the image, where items are mappings.
             factors: keys of the values that are factors, where items are mappings.
             size: height and width to which every image is cropped and resized; none: they must agree.
@@ -116,16 +118,14 @@ class Arrays(IndexedDataset):
                 values.append([item[key] for key in factors])
                 item = item[image]
             elif factors:
-                raise UnweaveError(
-                    f"item {i} has no keys, so that {', '.join(factors)} cannot be its factors"
-                )
+                raise UnweaveError(f"item {i} is not a mapping, so it has no factors {', '.join(factors)}")
             pixels.append(_item(item, i, size, channels))
         if not pixels:
             raise UnweaveError("items are empty: give at least one image")
         shapes = {array.shape for array in pixels}
         if len(shapes) > 1:
-            told = ", ".join(map(str, sorted(shapes)[:3]))
-            raise UnweaveError(f"images must have one shape, got {told}: set size=64 to resize all")
+            found = ", ".join(map(str, sorted(shapes)[:3]))
+            raise UnweaveError(f"images must have one shape, got {found}: set size=64 to resize all")
         return cls.from_arrays(np.stack(pixels), np.array(values) if factors else None, factors or None)
 
     def _set(
@@ -157,7 +157,7 @@ class Arrays(IndexedDataset):
         space = FactorSpace(labels, [len(values) for values in self.values])
         self._store(pixels, space, self.classes, binary=binary)
 
-    def _told(self, point: Array) -> str:
+    def _described(self, point: Array) -> str:
         parts = zip(self.factor_space().names, point, self.values, strict=True)
         return ", ".join(f"{name} = {values[int(k)]}" for name, k, values in parts)
 
@@ -230,7 +230,7 @@ def _laid(
 ) -> Array:
     """The converted images: in memory if they are few or not from a file, else in the cache."""
 
-    def fill(out: Array, tell: Callable[[int], None]) -> None:
+    def fill(out: Array, tell: Progress) -> None:
         for part in blocks(shape[0], images[0].nbytes):
             out[part] = convert(images[part])
             tell(part.stop)

@@ -1,10 +1,11 @@
-"""What data there are: made here, found in files, missing; and whether the files are right."""
+"""The data sets and the state of their files: rendered here, found, missing; and whether the files are right."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unweave.data.files import RealFile, data_folder
+from unweave.data.files import OriginalFile, data_folder
 from unweave.data.registry import DATASETS
 from unweave.errors import UnweaveError, plain, unknown
 
@@ -26,13 +27,13 @@ class CatalogueEntry:
     name: str
     state: str
     description: str
-    here: tuple[RealFile, ...]
-    missing: tuple[RealFile, ...]
+    here: tuple[OriginalFile, ...]
+    missing: tuple[OriginalFile, ...]
     stand_in: str
 
 
 def catalogue() -> list[CatalogueEntry]:
-    """Every data set and what is there of its files.
+    """Every data set and which of its files are found.
 
     Example:
         >>> {entry.state for entry in catalogue()} <= {"made here", "here", "partly here", "missing", "yours"}
@@ -51,29 +52,29 @@ def catalogue() -> list[CatalogueEntry]:
 
 
 def where_to_get(entries: Sequence[CatalogueEntry]) -> list[str]:
-    """For every set with missing files one paragraph: which files, from where, where to put them, what to use now.
+    """One paragraph for every set with missing files: which files, from where, where to put them, what to use now.
 
     Example:
         >>> lines = where_to_get([entry for entry in catalogue() if entry.name == "Circles"])
         >>> lines
         []
     """
-    told = []
+    paragraphs = []
     for entry in entries:
         if not entry.missing:
             continue
         first = entry.missing[0]
         folders = ", ".join(dict.fromkeys(str(data_folder() / file.folder) for file in entry.missing))
-        names = "; ".join(file.told for file in entry.missing)
-        told.append(
+        names = "; ".join(file.summary for file in entry.missing)
+        paragraphs.append(
             f"{entry.name}: {names}\n  of {first.origin}, into {folders}\n  meanwhile: {entry.stand_in}"
         )
-    return told
+    return paragraphs
 
 
 @dataclass(frozen=True)
 class FileCheck:
-    """What a check found out about one original file: ``right``, ``wrong``, ``not verified`` or ``missing``.
+    """The result of checking one original file: ``right``, ``wrong``, ``not verified`` or ``missing``.
 
     Example:
         >>> FileCheck("Shapes3D", "3dshapes.h5", "missing", "").result
@@ -117,9 +118,11 @@ def check(
                     FileCheck(name, file.name, "missing", f"expected in {data_folder() / file.folder}")
                 )
             elif not file.verifiable(path):
-                verdicts.append(FileCheck(name, file.name, "not verified", f"no hash is known of {path}"))
+                verdicts.append(
+                    FileCheck(name, file.name, "not verified", f"neither size nor hash of {path} is known")
+                )
             else:
-                problem = file.wrong(path, lambda done, path=path: tell(path, done))  # type: ignore[misc]
+                problem = file.wrong(path, functools.partial(tell, path))
                 verdicts.append(
                     FileCheck(name, file.name, "wrong" if problem else "right", problem or str(path))
                 )

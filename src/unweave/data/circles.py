@@ -1,7 +1,7 @@
 """Circles with continuous factors (SBD table 3), drawn with exact pixel coverage."""
 
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -37,6 +37,7 @@ _TABLE = {
 }
 
 
+@final
 class Circles(Dataset):
     """One circle on black, three channels, continuous factors (SBD table 3, figures 4, 7, 8, 11-20).
 
@@ -55,8 +56,8 @@ class Circles(Dataset):
     is the exact area of the pixel that the circle covers, times the colour, rounded to uint8 (the paper
     supersamples by 5).
 
-    A **hole** keeps one quarter of the space out of training: the middle half (``center``) or the lower half
-    (``corner``) of the ranges of the first two factors. :meth:`images` still draws it, :meth:`held_out` tells
+    A **hole** excludes one quarter of the space from training: the middle half (``center``) or the lower half
+    (``corner``) of the ranges of the first two factors. :meth:`images` still draws it, :meth:`held_out` marks
     it.
 
     **Blank** images are black and have no circle, so their factors are NaN in a :class:`Batch`;
@@ -106,12 +107,6 @@ class Circles(Dataset):
             points = self.space.check(points)
         shown = ~np.isnan(points).any(axis=1)
         return self._draw(self.space.check(points[shown]), shown)
-
-    def at(self, index: ArrayLike) -> NDArray[Any]:
-        """An error: continuous factors cannot be counted."""
-        raise UnweaveError(
-            "Circles has continuous factors and no index: ask for images(factors) or sample(n, rng)"
-        )
 
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` draws, uniform outside the hole; blank images have NaN factors."""

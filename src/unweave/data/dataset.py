@@ -1,4 +1,4 @@
-"""What every dataset offers: images from factors, from row numbers, and whole batches of training data."""
+"""What every data set offers: images from factors, from row numbers, and whole batches of training data."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ from unweave.data.space import Array, FactorSpace
 from unweave.errors import UnweaveError
 
 if TYPE_CHECKING:
-    from unweave.data.files import RealFile
+    from unweave.data.files import OriginalFile
 
 _TRIES, _PROPOSALS = 40, 100_000
 """Rounds of proposals before a search for pairs gives up, and proposals in a round at most."""
@@ -40,7 +40,7 @@ class Batch:
 
 @dataclass(frozen=True)
 class Channels:
-    """Mean and deviation of each channel, on the scale [0, 1], to standardise images by (SPEC DAT-11).
+    """Mean and deviation of each channel, on the scale [0, 1], to standardise images by.
 
     ``std`` is the mean over images of each image's own deviation (ddof = 1), as in REC table A2.
 
@@ -55,28 +55,42 @@ class Channels:
 
 
 class Dataset(ABC):
-    """Images with or without known factors; hands out whole batches, never single items.
+    """Images with or without known factors, in whole batches. Three things must be provided, the rest has defaults.
 
-    Images have shape (n, channels, height, width), uint8 0..255 or float32 0..1, and lie in memory
-    channels-last, so that torch takes them as ``channels_last`` without a copy.
+    * ``image_shape``, ``space`` and ``count``, set by the constructor or the class;
+    * :meth:`images` of factors or :meth:`at` row numbers (each follows from the other where every combination of
+      discrete factors has one image, in the order of the space);
+    * :meth:`sample`, the training distribution.
+
+    Images have shape (n, channels, height, width), uint8 0..255 or float32 0..1. Laid out channels-last in memory (see
+    :func:`channels_last`) they reach torch as ``channels_last`` without a copy.
 
     Attributes:
-        description: one line for listings.
         image_shape: (channels, height, width).
         space: the factors, or None if none are known.
-        count: number of images, or None if the factors are continuous.
+        count: number of images, or None if factors are continuous.
+        description: one line for listings.
         originals: the original files from which the data can be read.
         stand_in: what to use while they are missing.
 
     Example:
-        >>> from unweave.data import XYSquares
-        >>> batch = XYSquares().sample(5, np.random.default_rng(0))
-        >>> batch.images.shape, batch.factors.shape
-        ((5, 3, 64, 64), (5, 6))
+        >>> class Bars(Dataset):
+        ...     image_shape, space, count = (1, 8, 8), FactorSpace(("column",), (8,)), 8
+        ...     def images(self, factors):
+        ...         lit = np.arange(8) == self.space.check(factors)
+        ...         return np.repeat(lit[:, None, None].astype(np.uint8) * 255, 8, axis=2)
+        ...     def sample(self, n, rng):
+        ...         factors = self.space.sample(n, rng)
+        ...         return Batch(self.images(factors), factors)
+        >>> Bars().at([3])[0, 0, 5].tolist()
+        [0, 0, 0, 255, 0, 0, 0, 0]
+        >>> first, second = Bars().pairs(5, np.random.default_rng(0))
+        >>> first.images.shape, bool((first.factors != second.factors).all())
+        ((5, 1, 8, 8), True)
     """
 
-    description: ClassVar[str]
-    originals: ClassVar[tuple["RealFile", ...]] = ()
+    description: ClassVar[str] = ""
+    originals: ClassVar[tuple["OriginalFile", ...]] = ()
     stand_in: ClassVar[str] = ""
     image_shape: tuple[int, int, int]
     space: FactorSpace | None
@@ -84,21 +98,24 @@ class Dataset(ABC):
 
     @property
     def name(self) -> str:
-        """Name of the dataset, that of its class."""
+        """Name of the data set, that of its class."""
         return type(self).__name__
 
     def images(self, factors: ArrayLike) -> NDArray[Any]:
         """Images (n, C, H, W) of `factors` (n, K), held-out ones too."""
-        raise UnweaveError(
-            f"{self.name} has no known factors: images can be asked for by index only, with at()"
-        )
+        if self.space is None:
+            raise UnweaveError(f"{self.name} has no known factors: ask for images by row number, with at()")
+        self._check_defined(self.at, Dataset.at)
+        return self.at(self.space.index(factors))
 
-    @abstractmethod
     def at(self, index: ArrayLike) -> NDArray[Any]:
-        """Images (n, C, H, W) of row numbers `index` (n,), for datasets with a `count`."""
+        """Images (n, C, H, W) of row numbers `index` (n,), for data sets with a `count`."""
+        self._counted()
+        self._check_defined(self.images, Dataset.images)
+        return self.images(self.factors_at(index))
 
     def factors_at(self, index: ArrayLike) -> Array:
-        """Factors (n, K) of row numbers `index` (n,), for datasets with a `count` and a `space`."""
+        """Factors (n, K) of row numbers `index` (n,), for data sets with a `count` and a `space`."""
         return self.factor_space().factors(index)
 
     @abstractmethod
@@ -112,7 +129,7 @@ class Dataset(ABC):
     def evaluation(self, n: int, rng: Generator, levels: int = 32) -> Array:
         """Factors (n, K) drawn from the training distribution, for metrics that count classes.
 
-        Continuous factors take `levels` evenly spaced values from low to high; held-out ones are left out.
+        Continuous factors take `levels` evenly spaced values from low to high; held-out ones are excluded.
         """
         space = self.factor_space()
         if levels < 2:
@@ -132,7 +149,7 @@ class Dataset(ABC):
         return 1.0 - self.held_out(factors).astype(np.float64)
 
     def pairs(self, n: int, rng: Generator, k: int | None = None) -> tuple[Batch, Batch]:
-        """`n` pairs of images that differ in exactly `k` factors (weak supervision; REC B.3).
+        """`n` pairs of images that differ in exactly `k` factors (weak supervision; REC appendix B.3).
 
         Proposed as by :meth:`FactorSpace.pairs`: which factors differ is uniform, and so are their values. A proposal
         is taken with the :meth:`acceptance` of both ends, so that none is held out. With ``k=None`` each proposal draws
@@ -176,14 +193,14 @@ class Dataset(ABC):
             images = self.sample(32, np.random.default_rng(0)).images
         else:
             images = self.at(np.linspace(0, self.count - 1, 32).astype(np.int64))
-        told = hashlib.sha256(repr((self.count, self.image_shape)).encode())
-        told.update(np.ascontiguousarray(images).data)
-        return told.hexdigest()[:16]
+        digest = hashlib.sha256(repr((self.count, self.image_shape)).encode())
+        digest.update(np.ascontiguousarray(images).data)
+        return digest.hexdigest()[:16]
 
     def channels(self) -> Channels:
-        """Constants to standardise the images by: the published ones where there are some, else measured.
+        """Constants to standardise the images by: the published ones if there are any, else measured.
 
-        Measured ones are over all images, or over 20,000 drawn ones if there are more.
+        They are measured over all images, or over 20,000 random ones if there are more.
 
         Example:
             >>> from unweave.data import XYSquares
@@ -193,11 +210,11 @@ class Dataset(ABC):
         return self.measured_channels()
 
     def measured_channels(self, limit: int | None = _MEASURED) -> Channels:
-        """Constants measured on the images: on all of them, or on `limit` drawn ones if there are more."""
+        """Constants measured on the images: on all of them, or on `limit` random ones if there are more."""
         rng = np.random.default_rng(0)
         total = limit if self.count is None else min(self.count, limit or self.count)
         if total is None:
-            raise UnweaveError(f"{self.name} has no last image: measure its channels on a limited number")
+            raise UnweaveError(f"{self.name} has no last image: set a limit on the images to measure")
         whole = total == self.count
         mean, std = np.zeros(self.image_shape[0]), np.zeros(self.image_shape[0])
         for start in range(0, total, 500):
@@ -216,24 +233,32 @@ class Dataset(ABC):
         return Channels(tuple((mean / total / scale).tolist()), tuple((std / total / scale).tolist()), source)
 
     def factor_space(self) -> FactorSpace:
-        """The factor space, or an error if this dataset has no known factors."""
+        """The factor space, or an error if this data set has no known factors."""
         if self.space is None:
             raise UnweaveError(
-                f"{self.name} has no known factors: use a dataset with factors, or an npz that has them"
+                f"{self.name} has no known factors: use a data set with factors, or an npz file that has them"
             )
         return self.space
 
     def _counted(self) -> int:
         if self.count is None:
-            raise UnweaveError(f"{self.name} has continuous factors and no rows: ask for evaluation(n, rng)")
+            raise UnweaveError(
+                f"{self.name} has continuous factors and no row numbers: "
+                f"ask for images(factors), sample(n, rng) or evaluation(n, rng)"
+            )
         return self.count
 
+    def _check_defined(self, method: Callable[..., object], default: Callable[..., object]) -> None:
+        """An error if the one of images() and at() from which the other follows is not defined either."""
+        if getattr(method, "__func__", None) is default:
+            raise UnweaveError(f"{self.name} must define images(factors) or at(index)")
+
     def _images_of(self, factors: Array, rng: Generator) -> NDArray[Any]:
-        """Images of `factors` as training sees them; `rng` decides what factors do not."""
+        """Images of `factors` as training sees them; `rng` draws whatever is not a factor."""
         return self.images(factors)
 
     def _images_of_rows(self, rows: NDArray[np.int64], rng: Generator) -> NDArray[Any]:
-        """Images of rows as training sees them; `rng` decides what rows do not."""
+        """Images of rows as training sees them; `rng` draws whatever is not a factor."""
         return self.at(rows)
 
     def _propose_pairs(self, n: int, rng: Generator, k: int | None) -> tuple[Array, Array]:
@@ -259,7 +284,7 @@ class Dataset(ABC):
             if have >= n:
                 return tuple(np.concatenate(points)[:n] for points in zip(*kept, strict=True))
         raise UnweaveError(
-            f"{self.name} has too few images that differ as asked ({have} found of {n}): ask for another k"
+            f"{self.name} has too few images that differ in that many factors ({have} of {n} found): choose another k"
         )
 
     @staticmethod
@@ -293,3 +318,33 @@ def channels_last(pixels: NDArray[Any]) -> NDArray[Any]:
         (5, 3, 8, 9)
     """
     return pixels.transpose(0, 3, 1, 2)
+
+
+def check_declared(dataset: Dataset) -> Dataset:
+    """A data set from outside, or an error that names what it does not declare or what does not fit together.
+
+    Example:
+        >>> class Empty(Dataset):
+        ...     def sample(self, n, rng): ...
+        >>> check_declared(Empty())
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: Empty must set image_shape, space, count
+    """
+    missing = [name for name in ("image_shape", "space", "count") if not hasattr(dataset, name)]
+    if missing:
+        raise UnweaveError(f"{dataset.name} must set {', '.join(missing)}")
+    batch = dataset.sample(2, np.random.default_rng(0))
+    if not isinstance(batch, Batch):
+        raise UnweaveError(f"sample of {dataset.name} must give a Batch, got {type(batch).__name__}")
+    expected = (2, *dataset.image_shape)
+    if batch.images.shape != expected or batch.images.dtype not in (np.uint8, np.float32):
+        raise UnweaveError(
+            f"images of {dataset.name} must be uint8 or float32 of shape (n, {', '.join(map(str, expected[1:]))}), "
+            f"got {batch.images.dtype} of shape {batch.images.shape} for n = 2"
+        )
+    if dataset.space is not None and (
+        batch.factors is None or batch.factors.shape != (2, len(dataset.space))
+    ):
+        raise UnweaveError(f"batches of {dataset.name} must have factors (n, {len(dataset.space)})")
+    return dataset

@@ -4,16 +4,16 @@ import functools
 import logging
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from unweave.data.array_files import Hdf5, Npz, blocks, source_key
-from unweave.data.cache import cache_folder, cached
+from unweave.data.array_files import Hdf5, Npz, blocks
+from unweave.data.cache import cache_folder, cached, source_key
 from unweave.data.dataset import Batch, Channels, channels_last
-from unweave.data.files import RealFile, require
+from unweave.data.files import OriginalFile, require
 from unweave.data.indexed import IndexedDataset
 from unweave.data.space import Array, FactorSpace
 from unweave.errors import UnweaveError, unknown
@@ -31,6 +31,7 @@ _FILE = "dsprites_ndarray_co1sh3sc6or40x32y32_64x64"
 Source = Literal["rendered", "file"]
 
 
+@final
 class DSprites(IndexedDataset):
     """dSprites (2D Shapes): a white square, ellipse or heart on black, 737,280 binary images 64 x 64.
 
@@ -39,14 +40,14 @@ class DSprites(IndexedDataset):
     from the top). Orientation 0 and 39 are the same picture, as in the original.
 
     Rendered, each outline is a polygon whose corners are snapped to 1/256 pixel; a pixel is on if its centre is
-    inside. :meth:`images` and :meth:`at` draw what they are asked for. :meth:`sample` makes the whole set once, one
-    bit a pixel (377 MB), and keeps it in the cache folder (UNWEAVE_CACHE, else ~/.cache/unweave). All known original
+    inside. :meth:`images` and :meth:`at` draw single images. :meth:`sample` makes the whole set once, one
+    bit a pixel (377 MB), and stores it in the cache folder (UNWEAVE_CACHE, else ~/.cache/unweave). All known original
     images come out pixel for pixel.
 
     ``source="file"`` reads the original npz or hdf5 (dsprites/ in the data folder) into the same form. The color
-    factor of the file, which has one class, is left out; the pickled metadata is not touched.
+    factor of the file, which has one class, is dropped; the pickled metadata is not touched.
 
-    Reference: Matthey et al., dSprites, 2017; used in FAC 5, SBD A.3 (coloured), REC table A1.
+    Reference: Matthey et al. 2017, dSprites; used in FAC section 5, SBD A.3 (coloured), REC table A1.
 
     Args:
         source: rendered here, or read from the original file.
@@ -64,8 +65,8 @@ class DSprites(IndexedDataset):
         "white square, ellipse or heart: shape 3, scale 6, orientation 40, x 32, y 32 (made, or file)"
     )
     originals = (
-        RealFile(f"{_FILE}.npz", "dsprites", "deepmind/dsprites-dataset"),
-        RealFile(
+        OriginalFile(f"{_FILE}.npz", "dsprites", "deepmind/dsprites-dataset"),
+        OriginalFile(
             f"{_FILE}.hdf5",
             "dsprites",
             "deepmind/dsprites-dataset",
@@ -100,8 +101,8 @@ class DSprites(IndexedDataset):
             )
         classes = file.read(key)[:, 1:]
         if shape[0] == _COUNT and bool((_SPACE.index(classes) == np.arange(_COUNT)).all()):
-            kept = cache_folder() / f"dsprites-file-{source_key(path)}.bits"
-            self._packed = cached(kept, (_COUNT, _SIZE * _SIZE // 8), lambda: _pack(file, path))
+            packed = cache_folder() / f"dsprites-file-{source_key(path)}.bits"
+            self._packed = cached(packed, (_COUNT, _SIZE * _SIZE // 8), lambda: _pack(file, path))
             self._grid(_SPACE, (1, _SIZE, _SIZE))
         else:
             images = file.array("imgs", self.name)[..., None]
@@ -122,12 +123,12 @@ class DSprites(IndexedDataset):
     def strips(self, rows: NDArray[np.int64], *, whole: bool) -> tuple[NDArray[np.bool_], NDArray[np.uint8]]:
         """The lines of images that show something, with three equal channels: (64 n,) and (m, 192), bytes 0 or 255.
 
-        Three lines of four are black, which is why only the others are unpacked. The first array says which these are:
+        Three lines of four are black, so only the others are unpacked. The first array marks these:
         line l of the i-th of the images is 64 i + l.
 
         Args:
             rows: which images.
-            whole: look them up in the whole set, which is made if need be; else draw them if it is not there.
+            whole: look them up in the whole set, which is made if necessary; else draw them unless it exists.
         """
         packed = self.packed() if whole else self._packed
         bits = _draw(_SPACE.factors(rows)) if packed is None else packed.take(rows, axis=0)

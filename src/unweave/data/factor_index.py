@@ -55,7 +55,7 @@ class FactorIndex:
     @property
     def density(self) -> float:
         """The share of all combinations of factors that have a row."""
-        return 1.0 if self.classes is None else len(self._starts) / math.prod(map(int, self.space.sizes))  # type: ignore[arg-type]
+        return 1.0 if self.classes is None else len(self._starts) / self._combinations
 
     def _place(self, points: Index) -> tuple[Index, NDArray[np.bool_]]:
         keys = self._keys(points)
@@ -63,12 +63,15 @@ class FactorIndex:
         return place, self._distinct[place] == keys
 
     def _keys(self, points: Index) -> NDArray[np.generic]:
-        sizes = [int(size) for size in self.space.sizes if not isinstance(size, tuple)]
-        if math.prod(sizes) <= np.iinfo(np.int64).max:
+        if self._combinations <= np.iinfo(np.int64).max:
             return self.space.index(points)
-        # Too many combinations for a number: compare the rows' bytes.
+        # Too many combinations for an int64: compare the bytes of the rows.
         wide = np.ascontiguousarray(points)
         return wide.view(f"S{wide.shape[1] * wide.itemsize}").ravel() if wide.size else np.empty(0, "S1")
+
+    @cached_property
+    def _combinations(self) -> int:
+        return math.prod(size for size in self.space.sizes if isinstance(size, int))
 
     @cached_property
     def _order(self) -> Index:

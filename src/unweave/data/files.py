@@ -1,4 +1,4 @@
-"""The original files: where they are looked for, what to say when they are missing, and whether they are right."""
+"""Original files: where they are searched for, the error if they are missing, and whether their content is right."""
 
 import gzip
 import hashlib
@@ -15,20 +15,20 @@ _BLOCK = 1 << 22
 
 
 @dataclass(frozen=True)
-class RealFile:
-    """One original file: its name, the folder it belongs in, and what is known to recognise it by.
+class OriginalFile:
+    """One original file: its name, the folder it belongs in, and the known size and hashes of its content.
 
     Args:
-        name: as it is published; a name without a dot is a folder of files.
+        name: as published; a name without a dot is a folder of files.
         folder: below the data folder.
         origin: the project that publishes it.
         size: bytes.
         sha256: of the whole file, if known.
         md5: likewise.
-        also: other places, relative to the data folder, where people have it.
+        also: other common places, relative to the data folder.
 
     Example:
-        >>> RealFile("3dshapes.h5", "3dshapes", "deepmind/3d-shapes", size=267_573_662).told
+        >>> OriginalFile("3dshapes.h5", "3dshapes", "deepmind/3d-shapes", size=267_573_662).summary
         '3dshapes.h5 (267,573,662 bytes)'
     """
 
@@ -41,8 +41,8 @@ class RealFile:
     also: tuple[str, ...] = ()
 
     @property
-    def told(self) -> str:
-        """The name with all that is known of the content."""
+    def summary(self) -> str:
+        """The name with the known size and hashes."""
         known = [f"{self.size:,} bytes"] if self.size else []
         known += [f"sha256 {self.sha256}"] if self.sha256 else []
         known += [f"md5 {self.md5}"] if self.md5 else []
@@ -50,28 +50,28 @@ class RealFile:
 
     @property
     def places(self) -> tuple[Path, ...]:
-        """Where the file is looked for, in this order."""
+        """Where the file is searched for, in this order."""
         relative = (f"{self.folder}/{self.name}", self.name, *self.also)
         return tuple(data_folder() / place for place in dict.fromkeys(relative))
 
     def find(self) -> Path | None:
-        """The file, if it is here.
+        """The path of the file, or None if it is missing.
 
         Example:
-            >>> RealFile("no-such-file.h5", "nowhere", "nobody").find() is None
+            >>> OriginalFile("no-such-file.h5", "nowhere", "nobody").find() is None
             True
         """
         return next((place for place in self.places if place.exists()), None)
 
     def require(self, dataset: str, stand_in: str) -> Path:
-        """The file, or an error that says which one is missing, where it belongs and what to use meanwhile."""
+        """The path of the file, or an error: which file is missing, where it belongs, what to use meanwhile."""
         return require([self], dataset, stand_in)
 
     def verifiable(self, path: Path) -> bool:
         """Whether the file at `path` is in a form of which size or hash are known.
 
         Example:
-            >>> RealFile("a.mat.gz", "", "", md5="00").verifiable(Path("a.mat"))
+            >>> OriginalFile("a.mat.gz", "", "", md5="00").verifiable(Path("a.mat"))
             False
         """
         known = self.size is not None or self.sha256 is not None or self.md5 is not None
@@ -88,9 +88,9 @@ class RealFile:
             >>> import tempfile
             >>> file = Path(tempfile.mkdtemp()) / "a"
             >>> _ = file.write_bytes(b"abc")
-            >>> RealFile("a", "", "", size=3, md5="900150983cd24fb0d6963f7d28e17f72").wrong(file) is None
+            >>> OriginalFile("a", "", "", size=3, md5="900150983cd24fb0d6963f7d28e17f72").wrong(file) is None
             True
-            >>> RealFile("a", "", "", size=4).wrong(file)
+            >>> OriginalFile("a", "", "", size=4).wrong(file)
             'it has 3 bytes instead of 4'
         """
         if not self.verifiable(path):
@@ -115,7 +115,7 @@ class RealFile:
 
 
 def data_folder() -> Path:
-    """Where original files are looked for: the environment variable UNWEAVE_DATA, else ~/unweave-data.
+    """The folder of the original files: the environment variable UNWEAVE_DATA, else ~/unweave-data.
 
     Example:
         >>> data_folder().is_absolute()
@@ -124,16 +124,16 @@ def data_folder() -> Path:
     return user_path(os.environ.get("UNWEAVE_DATA") or "~/unweave-data").absolute()
 
 
-def require(files: Sequence[RealFile], dataset: str, stand_in: str) -> Path:
-    """The first of several equally good `files` that is here, or an error about the first one.
+def require(files: Sequence[OriginalFile], dataset: str, stand_in: str) -> Path:
+    """The path of the first of several equivalent `files` that exists, or an error that names the first one.
 
     Args:
         files: forms of the same data, the preferred one first.
-        dataset: who asks.
+        dataset: name of the data set that needs them.
         stand_in: what to use meanwhile.
 
     Example:
-        >>> require([RealFile("a.h5", "a", "some/project", size=10)], "A", "B")  # doctest: +ELLIPSIS
+        >>> require([OriginalFile("a.h5", "a", "some/project", size=10)], "A", "B")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
         unweave.errors.UnweaveError: A needs the file a.h5 (10 bytes) of some/project in ...
@@ -144,7 +144,7 @@ def require(files: Sequence[RealFile], dataset: str, stand_in: str) -> Path:
     wanted = files[0]
     others = f" (or {', '.join(file.name for file in files[1:])})" if files[1:] else ""
     raise UnweaveError(
-        f"{dataset} needs the file {wanted.told}{others} of {wanted.origin} in {data_folder() / wanted.folder}: "
+        f"{dataset} needs the file {wanted.summary}{others} of {wanted.origin} in {data_folder() / wanted.folder}: "
         f"put it there, or set UNWEAVE_DATA to the folder that holds {wanted.folder}/; "
         f"meanwhile {stand_in} can stand in"
     )

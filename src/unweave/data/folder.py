@@ -2,14 +2,15 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unweave.data.array_files import IN_MEMORY, converted
+from unweave.data.array_files import IN_MEMORY
+from unweave.data.cache import Progress, converted
 from unweave.data.dataset import user_path
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import COLOUR, GREY, check_size, fit
@@ -19,8 +20,9 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 
+@final
 class Folder(IndexedDataset):
-    """All image files of a folder and its subfolders, without factors (SPEC DAT-10).
+    """All image files of a folder and its subfolders, without factors.
 
     Files (png, jpg, webp, bmp, gif and whatever else Pillow reads) are taken in the order of their paths;
     names that begin with a dot are ignored, any other file that is not an image is an error. Each image is
@@ -72,7 +74,7 @@ def load_files(
     """
     shape = (len(files), size, size, channels)
 
-    def fill(out: NDArray[Any], tell: Callable[[int], None]) -> None:
+    def fill(out: NDArray[Any], tell: Progress) -> None:
         for i, file in enumerate(files):
             out[i] = _load(file, size, channels, crop)
             tell(i + 1)
@@ -126,7 +128,7 @@ def _open(file: Path) -> "Image":
     try:
         image = PIL.Image.open(file)
     except PIL.UnidentifiedImageError:
-        raise UnweaveError(f"{file} is not an image: remove it from the folder or hide it (.name)") from None
+        raise UnweaveError(f"{file} is not an image: remove it, or let its name begin with a dot") from None
     except (OSError, ValueError, SyntaxError, PIL.Image.DecompressionBombError) as error:
         raise UnweaveError(f"{file} cannot be opened as an image ({error})") from None
     if image.mode not in GREY | COLOUR:

@@ -1,4 +1,4 @@
-"""Letters from fonts: factors of the real world without a download."""
+"""Letters drawn with fonts: real-world shapes without a download."""
 
 import functools
 import hashlib
@@ -6,7 +6,7 @@ import importlib.util
 import logging
 import string
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -48,13 +48,14 @@ _WINDOW = 0.6
 _FINE = 4
 
 
+@final
 class Glyphs(IndexedDataset):
     """Capital letters in grey: typeface, letter 26, size 3, rotation 8, x 8, y 8.
 
     White on black, antialiased, centred by the letter's own extent; rotation from -35 to 35 degrees. ``bundled`` draws
     with the 8 DejaVu faces that come with matplotlib, so that the images are the same on every machine (319,488 of
-    them); ``system`` with the fonts that are installed, at most `most`, in the order of their file names. A run keeps a
-    fingerprint of the images and notices when its fonts have changed.
+    them); ``system`` with the fonts that are installed, at most `most`, in the order of their file names. A run
+    stores a fingerprint of the images and detects when its fonts have changed.
 
     Args:
         typefaces: which fonts.

@@ -13,13 +13,13 @@ from unweave.data.space import Array, FactorSpace, check_index
 from unweave.errors import UnweaveError
 
 _SHOWN = 512
-"""Rows that the fingerprint of a large set looks at."""
+"""Rows of a large set that enter its fingerprint."""
 
 
 class IndexedDataset(Dataset):
     """Images in rows, with or without known factors; a batch is one gather.
 
-    A subclass calls :meth:`_store` once; or :meth:`_grid`, and makes the images of rows itself in ``_take``.
+    A subclass calls :meth:`_store` once; or it calls :meth:`_grid` and makes the images of rows itself in ``_take``.
     Combinations of factors may be absent (then they count as held out) or have several rows (then batches and pairs
     draw one of them).
 
@@ -133,10 +133,10 @@ class IndexedDataset(Dataset):
         if (rows < 0).any():
             point = np.asarray(factors)[np.flatnonzero(rows < 0)[0]]
             raise UnweaveError(
-                f"no image has {self._told(point)}: ask for combinations that are in the data (sample, evaluation)"
+                f"no image has {self._described(point)}: ask for combinations that are in the data (sample, evaluation)"
             )
         return self._take(rows)
 
-    def _told(self, point: NDArray[Any]) -> str:
+    def _described(self, point: NDArray[Any]) -> str:
         names = self.factor_space().names
         return ", ".join(f"{name} = {int(value)}" for name, value in zip(names, point, strict=True))

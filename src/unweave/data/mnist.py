@@ -1,14 +1,14 @@
-"""MNIST and Fashion-MNIST from their original IDX files (DAT-8)."""
+"""MNIST and Fashion-MNIST from their original IDX files."""
 
 import gzip
 import zlib
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unweave.data.files import RealFile
+from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.space import FactorSpace
 from unweave.errors import UnweaveError, unknown
@@ -21,7 +21,7 @@ _MAGIC = {1: 0x801, 3: 0x803}
 
 
 class _IDX(IndexedDataset):
-    """Images and labels in IDX files; subclasses say which."""
+    """Images and labels in IDX files, which subclasses name."""
 
     folder: ClassVar[str]
     origin: ClassVar[str]
@@ -44,7 +44,7 @@ class _IDX(IndexedDataset):
         self._store(pixels[..., None], space, labels.astype(np.int64)[:, None])
 
     @classmethod
-    def files(cls, split: Literal["train", "test"]) -> tuple[RealFile, RealFile]:
+    def files(cls, split: Literal["train", "test"]) -> tuple[OriginalFile, OriginalFile]:
         """The files of images and of labels of a split.
 
         Example:
@@ -53,7 +53,7 @@ class _IDX(IndexedDataset):
         """
         names = (f"{_PREFIX[split]}-images-idx3-ubyte", f"{_PREFIX[split]}-labels-idx1-ubyte")
         first, second = (
-            RealFile(
+            OriginalFile(
                 name,
                 cls.folder,
                 cls.origin,
@@ -69,8 +69,9 @@ class _IDX(IndexedDataset):
         return read_idx(path, dimensions=1 if which else 3)
 
 
+@final
 class MNIST(_IDX):
-    """Handwritten digits, 28 x 28 grey, with the digit as the one known factor (SPEC DAT-8).
+    """Handwritten digits, 28 x 28 grey, with the digit as the only known factor.
 
     Reads the original IDX files (``train-images-idx3-ubyte`` ...), plain or gzipped, from ``MNIST/raw/`` below the data
     folder.
@@ -98,6 +99,7 @@ class MNIST(_IDX):
     }
 
 
+@final
 class FashionMNIST(_IDX):
     """Pictures of clothes, 28 x 28 grey, in the format of MNIST, with the kind of clothing as the known factor.
 

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.random import Generator
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from unweave.data.cache import cache_folder
 from unweave.data.dataset import channels_last
-from unweave.data.distinct_strips import Bands, cached_bands, distinct
+from unweave.data.distinct_strips import Strips, cached_strips, distinct
 from unweave.data.indexed import IndexedDataset
 from unweave.data.space import FactorSpace
 from unweave.errors import UnweaveError
@@ -35,6 +35,7 @@ _LIGHTS = np.array([[-0.8, 0.5, 0.4], [0.8, 0.5, 0.4], [0.0, 1.0, 0.25], [0.1, 0
 _STRENGTH = np.array([0.85, 0.85, 1.0, 0.7])
 
 
+@final
 class Objects3D(IndexedDataset):
     """Toy animals, humans, planes, trucks and cars on a turntable, 15,360 images 64 x 64.
 
@@ -60,7 +61,7 @@ class Objects3D(IndexedDataset):
         if channels not in (1, 3):
             raise UnweaveError(f"channels of Objects3D must be 1 (grey) or 3 (colour), got {channels!r}")
         self.channels_shown = channels
-        self._tables: Bands | None = None
+        self._tables: Strips | None = None
         self._grid(_SPACE, (channels, _SIZE, _SIZE))
 
     def _take(self, rows: NDArray[np.int64]) -> NDArray[Any]:
@@ -82,11 +83,11 @@ def _grey(bands: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 @functools.lru_cache(maxsize=1)
-def _pictures(folder: Path) -> Bands:
-    """Bands of four lines: of nine, five are like no other, most others show nothing but the ground."""
+def _pictures(folder: Path) -> Strips:
+    """Strips of four lines: of nine, five are like no other, most others show nothing but the ground."""
     width = _LINES * _SIZE * 3
     shape = (15_360, _SIZE // _LINES)
-    return cached_bands(
+    return cached_strips(
         folder / "objects3d-2", shape, width, lambda: distinct(_render_all().reshape(*shape, width))
     )
 

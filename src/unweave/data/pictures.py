@@ -1,5 +1,6 @@
 """Pictures of any size and kind as arrays of one size: orientation, transparency, crop, antialiased resize."""
 
+import io
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -33,7 +34,7 @@ def fit(
         picture: with 8 or 16 bits a channel.
         size: height and width in pixels.
         channels: 1 (grey) or 3 (RGB).
-        crop: side of the central square that is cut out first; 0: as large as fits; None: nothing is cut off, a
+        crop: side of the central square that is cut out first; 0: as large as fits; None: nothing is truncated, a
             picture that is not square is squeezed.
         resample: filter of the resize.
 
@@ -67,6 +68,28 @@ def fit(
     return np.asarray(picture, np.uint8).reshape(size, size, channels)
 
 
+def decoded_picture(
+    content: bytes, name: str, size: int, channels: int, crop: int | None
+) -> NDArray[np.uint8]:
+    """Pixels (size, size, channels) of the bytes of an image file, as by :func:`fit`; errors begin with `name`.
+
+    Example:
+        >>> decoded_picture(b"no image", "a.png", 64, 3, None)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: a.png is a broken image (cannot identify image file ...)
+    """
+    import PIL.Image
+
+    try:
+        with PIL.Image.open(io.BytesIO(content)) as picture:
+            return fit(picture, size, channels, crop=crop)
+    except UnweaveError as error:
+        raise UnweaveError(f"{name}: {error}") from None
+    except (OSError, ValueError, SyntaxError) as error:
+        raise UnweaveError(f"{name} is a broken image ({error})") from None
+
+
 def resized(
     pixels: NDArray[np.uint8], size: int, *, crop: int | None = None, resample: Filter = "bilinear"
 ) -> NDArray[np.uint8]:
@@ -96,7 +119,8 @@ def pixels_of(item: Any) -> "NDArray[Any] | Image":
         [[0, 255]]
     """
     if hasattr(item, "convert") and hasattr(item, "size"):
-        return item  # type: ignore[no-any-return]
+        picture: Image = item
+        return picture
     return np.asarray(item)
 
 

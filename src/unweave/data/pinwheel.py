@@ -1,6 +1,6 @@
-"""The pinwheel: points of the plane in spiral arms (SPEC DAT-9)."""
+"""The pinwheel: points of the plane in spiral arms ."""
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.random import Generator
@@ -11,15 +11,16 @@ from unweave.data.space import check_index
 from unweave.errors import UnweaveError
 
 
+@final
 class Pinwheel(Dataset):
-    """Points of the plane, drawn once, in arms that curl with the radius (SPEC DAT-9).
+    """Points of the plane, drawn once, in arms that curl with the radius.
 
     A point of arm ``k`` of ``A`` starts as ``(r, t)`` with ``r ~ N(1, radial^2)``, ``t ~ N(0, tangential^2)`` and is
     turned by ``2 pi k / A + rate exp(r)``. The defaults are those of DEC appendix B; the construction is that of the
     paper it cites, Johnson et al. 2016.
 
     To the networks a point is an image of 1 x 2 pixels: ``image = (point + 2) / 4``. Use linear networks and a Gaussian
-    likelihood. There are no factors; ``points`` (n, 2) and ``arms`` (n,) hold the plain truth.
+    likelihood. There are no factors; ``points`` (n, 2) and ``arms`` (n,) hold the points themselves.
 
     Args:
         n: number of points, a multiple of the number of arms.

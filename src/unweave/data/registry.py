@@ -1,20 +1,25 @@
-"""Datasets by name or path."""
+"""Data sets by name, path or reference."""
 
-import inspect
 import os
 from typing import Any
 
+from unweave import references
 from unweave.data.arrays import HDF5, Arrays
+from unweave.data.cars3d import Cars3D
+from unweave.data.celeba import CelebA
+from unweave.data.chairs3d import Chairs3D
 from unweave.data.circles import Circles
 from unweave.data.dataset import Dataset, user_path
 from unweave.data.dsprites import DSprites
+from unweave.data.faces3d import Faces3D
 from unweave.data.folder import Folder
 from unweave.data.glyphs import Glyphs
 from unweave.data.mnist import MNIST, FashionMNIST
+from unweave.data.mpi3d import MPI3D
 from unweave.data.objects3d import Objects3D
-from unweave.data.originals import MPI3D, Cars3D, CelebA, Chairs3D, Faces3D, SmallNORB
 from unweave.data.pinwheel import Pinwheel
 from unweave.data.shapes3d import Shapes3D
+from unweave.data.smallnorb import SmallNORB
 from unweave.data.sprites import BusySprites, ColoredSprites
 from unweave.data.xysquares import XYSquares
 from unweave.errors import UnweaveError, plain, unknown
@@ -45,18 +50,19 @@ _DATASETS: dict[str, type[Dataset]] = {
     )
 }
 DATASETS: Slot[Dataset] = Slot("data", "unweave.data", Dataset, _DATASETS)
+"""Data sets by name."""
 
 
 def load(name_or_path: str | os.PathLike[str], **options: Any) -> Dataset:
-    """The dataset with this name, or the user's own data under this path.
+    """The data set with this name, or the user's own data under this path.
 
-    Names are those in ``DATASETS``; case, hyphens and underscores do not count. A name goes before a path:
+    Names are those in ``DATASETS``; case, hyphens and underscores do not count. A name takes precedence over a path:
     write ``./circles`` for a folder called circles. A folder gives :class:`Folder`, an npz or HDF5 file
-    :class:`Arrays`.
+    :class:`Arrays`; ``package.module:Class`` and ``path/to/file.py:Class`` give a data set from outside.
 
     Args:
-        name_or_path: a name, a folder of images or an npz file.
-        options: options of the dataset's class, such as ``variant`` of Circles.
+        name_or_path: a name, a folder of images, an npz or HDF5 file, or a reference.
+        options: options of the data set's class, such as ``variant`` of Circles.
 
     Example:
         >>> load("xy-squares", spacing=4).spacing
@@ -67,28 +73,32 @@ def load(name_or_path: str | os.PathLike[str], **options: Any) -> Dataset:
         unweave.errors.UnweaveError: unknown dataset 'dsprite': did you mean DSprites or ColoredSprites? (there are: ...
     """
     text = os.fspath(name_or_path)
-    by_plain = {plain(name): cls for name, cls in DATASETS.items()}
-    if plain(text) in by_plain:
-        return _make(by_plain[plain(text)], options)
-    path = user_path(text)
+    chosen = {"name": text, **{key: _without_path_objects(value) for key, value in options.items()}}
+    if not references.is_reference(text) and plain(text) not in map(plain, DATASETS):
+        chosen |= own_data(text, is_path=isinstance(name_or_path, os.PathLike))
+    return DATASETS.make(chosen)
+
+
+def own_data(text: str, *, is_path: bool = True) -> dict[str, str]:
+    """The data set that reads the folder or file at a path, by name, and its path.
+
+    Example:
+        >>> own_data("/")
+        {'name': 'Folder', 'path': '/'}
+    """
+    path = user_path(text).resolve()
     if path.is_dir():
-        return _make(Folder, {"path": path, **options})
+        return {"name": "Folder", "path": str(path)}
     if path.is_file():
         if path.suffix.lower() not in (".npz", *HDF5):
             raise UnweaveError(f"{text} is neither a folder of images nor an npz file nor an HDF5 file")
-        return _make(Arrays, {"path": path, **options})
-    looks_like_path = isinstance(name_or_path, os.PathLike) or any(c in text for c in ("/", os.sep, "."))
-    if looks_like_path or text.startswith("~"):
-        raise UnweaveError(f"{text} does not exist: give a folder of images, an npz file or a dataset's name")
+        return {"name": "Arrays", "path": str(path)}
+    if is_path or text.startswith("~") or any(c in text for c in ("/", os.sep, ".")):
+        raise UnweaveError(
+            f"there is no folder or file {text}: give a folder of images, an npz file or the name of a data set"
+        )
     raise unknown("dataset", text, DATASETS)
 
 
-def _make(cls: type[Dataset], options: dict[str, Any]) -> Dataset:
-    parameters = inspect.signature(cls).parameters
-    for option in options:
-        if option not in parameters:
-            raise unknown(f"option of {cls.__name__}", option, parameters)
-    for name, parameter in parameters.items():
-        if parameter.default is parameter.empty and name not in options:
-            raise UnweaveError(f"{cls.__name__} needs a {name}: give it as {name}=...")
-    return cls(**options)
+def _without_path_objects(value: Any) -> Any:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value

@@ -1,7 +1,7 @@
-"""Training on less than all combinations: regions held out, factors that go together."""
+"""Training on fewer than all combinations of factors: regions held out, correlated factors."""
 
 from abc import abstractmethod
-from typing import Any, Literal
+from typing import Any, Literal, final
 
 import numpy as np
 from numpy.random import Generator
@@ -16,7 +16,7 @@ _TRIES = 1000
 
 
 class _Chosen(Dataset):
-    """A dataset of which training takes each image with a probability that depends on its factors."""
+    """A data set of which training takes each image with a probability that depends on its factors."""
 
     def __init__(self, dataset: Dataset) -> None:
         self.dataset = dataset
@@ -120,7 +120,7 @@ class _Chosen(Dataset):
 
     def _nothing_left(self) -> UnweaveError:
         return UnweaveError(
-            f"{self.name}: hardly any image is left to train on; choose other factors or less of them"
+            f"{self.name}: hardly any image is left to train on: choose other factors, or fewer"
         )
 
     def _columns(self, factors: tuple[str, ...], least: int, of: str) -> list[int]:
@@ -139,12 +139,13 @@ class _Chosen(Dataset):
         return np.asarray((factors[:, column] + 0.5) / size)
 
 
+@final
 class HeldOut(_Chosen):
     """A dataset from which training never sees one region of factor space.
 
     The region is a box over the named factors: those whose place in their range (0 .. 1) lies, for every named factor,
     in the lower `share` (``corner``) or in the middle `share` (``center``). Metrics draw from the rest;
-    :meth:`images` still shows the region, :meth:`held_out` tells it.
+    :meth:`images` still draws the region, :meth:`held_out` marks it.
 
     Args:
         dataset: any dataset with factors.
@@ -181,7 +182,7 @@ class HeldOut(_Chosen):
         every = self.space.grid([self.space.names[c] for c in self.columns], None, self._origin())
         if self.weight(every).all() or not self.weight(every).any():
             raise UnweaveError(
-                f"HeldOut with share={share} leaves out all or nothing of {', '.join(factors)}: choose another share"
+                f"HeldOut with share={share} holds out all or nothing of {', '.join(factors)}: choose another share"
             )
 
     def weight(self, factors: Array) -> NDArray[np.float64]:
@@ -197,19 +198,20 @@ class HeldOut(_Chosen):
         return [size[0] if isinstance(size, tuple) else 0 for size in self.space.sizes]
 
 
+@final
 class Correlated(_Chosen):
-    """A dataset in whose training images two or more factors go together.
+    """A data set in whose training images two or more factors are correlated.
 
     An image is taken with probability ``prod exp(-(u_i - u_1)^2 / (2 sigma^2))``, where u in [0, 1] is a factor's place
-    in its range and i runs over the second and further named factors: small `sigma` ties them tightly, a large one
-    leaves them independent.
+    in its range and i runs over the second and further named factors: a small `sigma` correlates them strongly, a large
+    one leaves them nearly independent.
 
     Args:
         dataset: any dataset with factors.
-        factors: names of the factors that go together.
-        sigma: width of the tie, in ranges.
+        factors: names of the factors that are correlated.
+        sigma: width of the correlation, in ranges.
 
-    Reference: Traeuble et al., On disentangled representations learned from correlated data, 2021.
+    Reference: Träuble et al. 2021, On disentangled representations learned from correlated data.
 
     Example:
         >>> from unweave.data import XYSquares
@@ -219,7 +221,7 @@ class Correlated(_Chosen):
         True
     """
 
-    description = "factors go together in training: factors, sigma"
+    description = "correlated factors in training: factors, sigma"
 
     def __init__(self, dataset: Dataset, *, factors: tuple[str, ...] = (), sigma: float = 0.2) -> None:
         super().__init__(dataset)
@@ -229,14 +231,15 @@ class Correlated(_Chosen):
         self.columns = self._columns(factors, 2, "Correlated")
 
     def weight(self, factors: Array) -> NDArray[np.float64]:
-        """The product of the ties."""
+        """The product of the Gaussians."""
         first = self._place(factors, self.columns[0])
         apart = sum((self._place(factors, c) - first) ** 2 for c in self.columns[1:])
         return np.asarray(np.exp(-apart / (2 * self.sigma**2)))
 
 
+@final
 class Uniform(_Chosen):
-    """A dataset as it is.
+    """A data set without any change.
 
     Example:
         >>> from unweave.data import XYSquares
@@ -244,10 +247,10 @@ class Uniform(_Chosen):
         [1.0, 1.0]
     """
 
-    description = "every image alike"
+    description = "every image equally likely"
 
     def weight(self, factors: Array) -> NDArray[np.float64]:
-        """One."""
+        """1 everywhere."""
         return np.ones(len(factors))
 
 

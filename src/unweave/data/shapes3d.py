@@ -3,7 +3,7 @@
 import functools
 import logging
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from unweave.data.array_files import Hdf5
 from unweave.data.cache import cache_folder
 from unweave.data.dataset import Channels, channels_last
-from unweave.data.distinct_strips import Bands, cached_bands
-from unweave.data.files import RealFile
+from unweave.data.distinct_strips import Strips, cached_strips
+from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.shapes3d_renderer import FLOOR, OBJECT, SIZE, SKY, WALL, view
 from unweave.data.space import Array, FactorSpace
@@ -27,7 +27,7 @@ _SPACE = FactorSpace(_NAMES, (10, 10, 10, 8, 4, 15))
 _COUNT = 480_000
 _GEOMETRIES = 8 * 4 * 15
 _SAMPLES = 3
-# An image is 16 bands of four lines. Bands in which floor, walls and object can be:
+# An image is 16 bands of four lines. Strips in which floor, walls and object can be:
 _BANDS, _BAND = SIZE // 4, 12 * SIZE
 _REACH = (slice(9, 16), slice(0, 11), slice(1, 15))
 _UPPER, _MIDDLE, _LOWER = np.arange(0, 9), np.arange(9, 11), np.arange(11, 16)
@@ -40,6 +40,7 @@ _LABELS = (
 )
 
 
+@final
 class Shapes3D(IndexedDataset):
     """3D Shapes: a cube, cylinder, sphere or capsule in a room, 480,000 images 64 x 64 x 3.
 
@@ -50,11 +51,11 @@ class Shapes3D(IndexedDataset):
     surface takes 10 colours, so that four lines of an image are one of 390,000: an image is looked up in 16 of them
     (301 MB in the cache folder, made once in some seconds). Mean absolute error to 50 original images: 0.014 in the
     median, 0.023 at worst; distances along factors within 8 % of REC table A1, channel means within 0.02 of table A2.
-    The faint texture of the original's floor and walls is left out.
+    The faint texture of the original's floor and walls is omitted.
 
     ``file`` reads the original 3dshapes.h5.
 
-    Reference: Burgess and Kim, 3D Shapes, 2018; used in FAC 5, REC tables A1 and A2.
+    Reference: Burgess & Kim 2018, 3D Shapes; used in FAC section 5, REC tables A1 and A2.
 
     Args:
         source: rendered here, or read from the original file.
@@ -71,7 +72,7 @@ class Shapes3D(IndexedDataset):
         "object in a room: hue of floor, wall, object 10, scale 8, shape 4, orientation 15 (made, or file)"
     )
     originals = (
-        RealFile(
+        OriginalFile(
             "3dshapes.h5",
             "3dshapes",
             "deepmind/3d-shapes",
@@ -156,7 +157,7 @@ _Tables = tuple[list[NDArray[np.int32]], NDArray[np.uint8], NDArray[np.uint8]]
 def _pictures(folder: Path) -> _Tables:
     """Where the upper, middle and lower bands of images are, all bands, and what the object adds to the middle ones."""
     middle = 10 * _GEOMETRIES
-    plan, bands = cached_bands(
+    plan, bands = cached_strips(
         folder / "shapes3d-3",
         (100 * _GEOMETRIES, _BANDS),
         _BAND,
@@ -167,7 +168,7 @@ def _pictures(folder: Path) -> _Tables:
     return parts, bands, bands[-middle * len(_MIDDLE) :].reshape(middle, len(_MIDDLE), _BAND)
 
 
-def _arrange(*tables: NDArray[np.uint8]) -> Bands:
+def _arrange(*tables: NDArray[np.uint8]) -> Strips:
     """A plan and all different bands that images consist of, from what each surface adds to them.
 
     A band shows the wall or the floor, and maybe the object; the two in the middle show the floor and the wall (the

@@ -1,4 +1,4 @@
-"""The room of 3D Shapes by ray casting: a floor, three walls, sky, one object and its shadow (DATA.md)."""
+"""The room of 3D Shapes by ray casting: a floor, three walls, sky, one object and its shadow."""
 
 import functools
 from dataclasses import dataclass

@@ -129,7 +129,7 @@ class FactorSpace:
             array([[1, 3]])
         """
         points = np.empty((len(rows), len(self)), np.int64)
-        points.T[:] = np.unravel_index(rows, self.sizes)  # type: ignore[arg-type]
+        points.T[:] = np.unravel_index(rows, tuple(size for size in self.sizes if isinstance(size, int)))
         return points
 
     def sample(self, n: int, rng: Generator, fixed: Mapping[str, ArrayLike] | None = None) -> Array:

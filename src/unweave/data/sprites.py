@@ -1,7 +1,7 @@
 """Sprites in colour, in noise and on textures: dSprites with what its binary images lack."""
 
 import functools
-from typing import Any, Literal, get_args
+from typing import Any, Literal, final, get_args
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.data.dataset import Batch, Dataset, channels_last
 from unweave.data.dsprites import DSprites
-from unweave.data.files import RealFile
+from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.space import Array, FactorSpace
 from unweave.errors import UnweaveError, unknown
@@ -22,8 +22,9 @@ _THREES = np.tile(np.arange(3), 4 * 8)
 _COLOUR = {"hue": (0.0, 1.0), "saturation": (0.3, 0.7), "value": (0.3, 0.7)}
 
 
+@final
 class ColoredSprites(Dataset):
-    """dSprites in colours drawn afresh for every image: hue, saturation and value are factors too (SPEC DAT-2).
+    """dSprites in colours drawn for every image: hue, saturation and value are factors too.
 
     The five factors of dSprites and, continuous, hue in [0, 1], saturation and value in [0.3, 0.7]. The sprite has the
     colour, the background is black.
@@ -53,10 +54,6 @@ class ColoredSprites(Dataset):
         points = self.space.check(factors)
         return self._paint(points, whole=False)
 
-    def at(self, index: ArrayLike) -> NDArray[Any]:
-        """An error: continuous colours cannot be counted."""
-        raise UnweaveError("ColoredSprites has continuous colours and no index: ask for images(factors)")
-
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` sprites, uniform in all eight factors."""
         points = self.space.sample(n, rng)
@@ -70,6 +67,7 @@ class ColoredSprites(Dataset):
 Ground = Literal["color", "noise", "texture"]
 
 
+@final
 class BusySprites(IndexedDataset):
     """dSprites with what is not a factor drawn at random: a colour, noise, or a picture behind.
 
@@ -86,7 +84,7 @@ class BusySprites(IndexedDataset):
     :meth:`images` draw it from the row number, so that they give the same image again. The picture of ``texture`` is
     scream/scream.jpg in the data folder (reduced to fit 350 x 274), or, while that is missing, swirls made here.
 
-    Reference: the variants color, noisy and scream of Locatello et al., Challenging common assumptions, 2019.
+    Reference: the variants color, noisy and scream of Locatello et al. 2019.
 
     Args:
         ground: what is drawn at random.
@@ -100,7 +98,7 @@ class BusySprites(IndexedDataset):
     """
 
     description = "dSprites with nuisance: ground color, noise or texture; its 5 factors"
-    originals = (RealFile("scream.jpg", "scream", "The Scream, as used by disentanglement_lib"),)
+    originals = (OriginalFile("scream.jpg", "scream", "The Scream, as used by disentanglement_lib"),)
     stand_in = "data=BusySprites data.ground=texture data.picture=swirls"
 
     def __init__(self, *, ground: Ground = "color", picture: Literal["swirls", "scream"] = "swirls") -> None:

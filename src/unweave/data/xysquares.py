@@ -1,6 +1,6 @@
 """XYSquares: three squares that move on a grid (REC 5.1, 5.4)."""
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.random import Generator
@@ -14,6 +14,7 @@ _PLACES = 8
 _FRAME = 64
 
 
+@final
 class XYSquares(Dataset):
     """A red, a green and a blue square 8 x 8 in 64 x 64, each on an 8 x 8 grid: 8^6 = 262,144 images.
 
@@ -63,10 +64,6 @@ class XYSquares(Dataset):
     def images(self, factors: ArrayLike) -> NDArray[Any]:
         """Images (n, 3, size, size), uint8 0 or 255, of `factors` (n, 6)."""
         return self._draw(self.space.check(factors))
-
-    def at(self, index: ArrayLike) -> NDArray[Any]:
-        """Images (n, 3, size, size), uint8 0 or 255, of row numbers (n,)."""
-        return self._draw(self.space.factors(index))
 
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` of the 262,144 images, drawn uniformly with replacement."""

@@ -1,15 +1,13 @@
-"""Pure mathematics on tensors and distributions, shared by objectives, metrics and plots."""
+"""Pure mathematics on tensors and distributions, shared by priors, likelihoods, objectives and theory."""
 
+from unweave.functional.aggregate_posterior import Aggregate, aggregate, mixture_weights
 from unweave.functional.blur import blur, blur_profile
 from unweave.functional.decomposition import (
-    Aggregate,
-    aggregate,
-    dimension_wise_kl,
     half_log_determinant,
-    inclusive_kl,
-    mixture_weights,
-    mutual_information,
-    total_correlation,
+    pointwise_dimension_wise_kl,
+    pointwise_inclusive_kl,
+    pointwise_mutual_information,
+    pointwise_total_correlation,
 )
 from unweave.functional.density_ratio import (
     discriminator_accuracy,
@@ -32,21 +30,21 @@ __all__ = [
     "code_covariance",
     "covariance",
     "covariance_penalties",
-    "dimension_wise_kl",
     "discriminator_accuracy",
     "discriminator_loss",
     "gaussian_kernel",
     "gradient_penalty",
     "half_log_determinant",
-    "inclusive_kl",
     "inverse_multiquadratic",
     "kl",
     "kl_per_latent",
     "log_density_ratio",
     "mixture_weights",
     "mmd",
-    "mutual_information",
     "permute_dims",
+    "pointwise_dimension_wise_kl",
+    "pointwise_inclusive_kl",
+    "pointwise_mutual_information",
+    "pointwise_total_correlation",
     "summed_to_averaged",
-    "total_correlation",
 ]

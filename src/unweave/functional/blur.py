@@ -1,4 +1,8 @@
-"""Blurs of images, each channel on its own."""
+"""Blurs of images, each channel on its own.
+
+:func:`unweave.metrics.distances.box_blurred` is the box blur in numpy, because metrics must not import torch;
+``tests/metrics/test_functional_parity.py`` checks that the two agree.
+"""
 
 import math
 from typing import Literal
@@ -10,8 +14,8 @@ from torch import Tensor
 def blur_profile(kind: Literal["box", "gaussian"], radius: int) -> Tensor:
     """The weights of a blur along one axis, ``(2 radius + 1,)``, which sum to 1.
 
-    The box is even; the Gaussian has standard deviation ``radius / 3``, so that it ends at three of them. The blur of
-    an image is the product of the two axes' weights.
+    The box has equal weights; the Gaussian has standard deviation ``radius / 3`` and is cut at three deviations. The
+    weights of a two-dimensional blur are the products of those of the two axes.
 
     Example:
         >>> blur_profile("box", 1)
@@ -29,10 +33,9 @@ def blur_profile(kind: Literal["box", "gaussian"], radius: int) -> Tensor:
 def blur(images: Tensor, profile: Tensor) -> Tensor:
     """``sum_rs profile[r] profile[s] images[i + r, j + s]`` with zeros outside the image, for every channel.
 
-    This is the linear convolution (what a Fourier transform of zero-padded images gives) cut to the image: light that
-    leaves over the edge is lost, nothing comes back on the other side. Along an axis of length ``n`` it is a product
-    with a banded ``n x n`` matrix, which costs the same for a window of any size and is exact, where running sums
-    lose digits and a direct convolution takes ``(2 radius + 1)^2`` operations a pixel.
+    This is the linear convolution of the zero-padded image, cropped to the image; it is not periodic. Along an axis of
+    length ``n`` it is a product with a banded ``n x n`` matrix, which costs the same for a window of any size and is
+    exact, whereas running sums lose digits and a direct convolution takes ``(2 radius + 1)^2`` operations a pixel.
 
     Args:
         images: ``(n, channels, height, width)``.
@@ -47,25 +50,25 @@ def blur(images: Tensor, profile: Tensor) -> Tensor:
         tensor([0., 1., 1., 1., 0.])
     """
     height, width = images.shape[-2:]
-    return blur_by(images, band(height, profile).to(images), band(width, profile).to(images))
+    return blur_with(images, blur_matrix(height, profile).to(images), blur_matrix(width, profile).to(images))
 
 
-def blur_by(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-    """The same with the matrices of :func:`band` for height and width made beforehand.
+def blur_with(images: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
+    """:func:`blur` with precomputed matrices of :func:`blur_matrix` for the height and the width.
 
     Example:
-        >>> rows = band(3, blur_profile("box", 1))
-        >>> blur_by(torch.ones(1, 1, 3, 3), rows, rows)[0, 0, 1]
+        >>> rows = blur_matrix(3, blur_profile("box", 1))
+        >>> blur_with(torch.ones(1, 1, 3, 3), rows, rows)[0, 0, 1]
         tensor([0.6667, 1.0000, 0.6667])
     """
     return rows @ images.contiguous() @ columns.T
 
 
-def band(size: int, profile: Tensor) -> Tensor:
+def blur_matrix(size: int, profile: Tensor) -> Tensor:
     """The matrix ``(size, size)`` whose row ``i`` holds the profile around column ``i``.
 
     Example:
-        >>> band(3, torch.tensor([0.25, 0.5, 0.25]))
+        >>> blur_matrix(3, torch.tensor([0.25, 0.5, 0.25]))
         tensor([[0.5000, 0.2500, 0.0000],
                 [0.2500, 0.5000, 0.2500],
                 [0.0000, 0.2500, 0.5000]])
@@ -76,11 +79,11 @@ def band(size: int, profile: Tensor) -> Tensor:
     return torch.where(inside, profile[(offset + radius).clamp(0, 2 * radius)], profile.new_zeros(()))
 
 
-def kernel_area(radius: int) -> float:
-    """``(2 radius + 1)^2``, the weight that REC gives the blurred term: 63^2 for radius 31.
+def window_area(radius: int) -> float:
+    """``(2 radius + 1)^2`` pixels, the weight that REC gives to the blurred term: 63^2 for radius 31.
 
     Example:
-        >>> kernel_area(31)
+        >>> window_area(31)
         3969.0
     """
     return float(math.pow(2 * radius + 1, 2))

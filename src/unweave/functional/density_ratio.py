@@ -8,7 +8,7 @@ from torch import Tensor
 def log_density_ratio(logits: Tensor) -> Tensor:
     """``log D(z) / (1 - D(z)) = logit_0 - logit_1``, ``(n,)``: the estimate of ``log q(z) / r(z)``.
 
-    Logit 0 stands for "``z`` is from ``q``", logit 1 for "from ``r``". The mean over ``z ~ q`` estimates
+    Logit 0 is that of "``z`` is from ``q``", logit 1 that of "from ``r``". The mean over ``z ~ q`` estimates
     ``KL(q || r)``; with ``r`` the product of ``q``'s marginals that is the total correlation.
 
     Reference: FAC Eq. 3.
@@ -33,7 +33,7 @@ def discriminator_loss(of_q: Tensor, of_r: Tensor) -> Tensor:
 
 
 def discriminator_accuracy(of_q: Tensor, of_r: Tensor) -> Tensor:
-    """Share of samples that the discriminator assigns to the right side, both sides counting equally.
+    """Fraction of samples that the discriminator classifies correctly, with equal weight for both classes.
 
     Example:
         >>> discriminator_accuracy(torch.tensor([[1.0, 0.0]]), torch.tensor([[1.0, 0.0]]))
@@ -44,7 +44,7 @@ def discriminator_accuracy(of_q: Tensor, of_r: Tensor) -> Tensor:
 
 
 def permute_dims(z: Tensor) -> Tensor:
-    """Each latent permuted across the batch on its own: samples of ``prod_j q(z_j)``.
+    """Each latent permuted across the batch independently: samples of ``prod_j q(z_j)``.
 
     Reference: FAC algorithm 1.
 

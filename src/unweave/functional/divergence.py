@@ -8,9 +8,9 @@ class PathwiseNormal(Normal):
     """A Gaussian whose divergences are estimated by "sticking the landing": along the path of the sample alone.
 
     The estimate of ``KL(q || p)`` is ``log q(z) - log p(z)`` with the parameters *inside* ``log q`` held fixed, so that
-    the gradient flows through ``z`` only. What is left out has expectation zero, so the gradient stays unbiased; and
+    the gradient flows through ``z`` only. The omitted term has expectation zero, so the gradient stays unbiased; and
     where ``q = p`` it is exactly zero for every single ``z``, while the plain estimate still has noise. Everything
-    else, ``log_prob`` too, is as in ``torch.distributions.Normal``.
+    else, including ``log_prob``, is as in ``torch.distributions.Normal``.
 
     Reference: ISA section 3.2 and Eq. 12; Roeder, Wu and Duvenaud 2017, "Sticking the landing".
 
@@ -23,8 +23,8 @@ class PathwiseNormal(Normal):
         True
     """
 
-    def held(self) -> Normal:
-        """The same Gaussian with parameters that let no gradient through."""
+    def detached(self) -> Distribution:
+        """The same Gaussian with detached parameters, which pass no gradient on."""
         return Normal(self.loc.detach(), self.scale.detach(), validate_args=False)
 
 
@@ -32,8 +32,8 @@ def kl(q: Distribution, p: Distribution, z: Tensor) -> Tensor:
     """``KL(q || p) = E_q[log q(z) - log p(z)]`` in nats, shape ``(n,)``.
 
     The closed form where one is registered for the two families, otherwise the one-sample estimate
-    ``log q(z) - log p(z)`` at the given ``z ~ q``, which is unbiased. A posterior of :class:`PathwiseNormal` asks for
-    the estimate in its lower-variance form, whatever the prior.
+    ``log q(z) - log p(z)`` at the given ``z ~ q``, which is unbiased. For a posterior of :class:`PathwiseNormal` it is
+    always the estimate, in its lower-variance form, whatever the prior.
 
     Args:
         q: posterior over codes, batch ``(n,)``, event ``(latents,)``.
@@ -50,9 +50,8 @@ def kl(q: Distribution, p: Distribution, z: Tensor) -> Tensor:
         >>> kl(q, p, q.rsample())
         tensor([1.])
     """
-    if _sticks_the_landing(q):
-        along: Tensor = q.base_dist.held().log_prob(z).sum(-1)  # type: ignore[attr-defined]
-        return along - p.log_prob(z)
+    if factorises(q) and isinstance(each := factors(q), PathwiseNormal):
+        return each.detached().log_prob(z).sum(-1) - p.log_prob(z)
     try:
         return kl_divergence(q, p.expand(q.batch_shape))
     except NotImplementedError:
@@ -62,8 +61,8 @@ def kl(q: Distribution, p: Distribution, z: Tensor) -> Tensor:
 def kl_per_latent(q: Distribution, p: Distribution, z: Tensor) -> Tensor:
     """``KL(q(z_j) || p(z_j))`` of each latent in nats, shape ``(n, latents)``.
 
-    Needs both to factorise over the latents; their sum is then :func:`kl`. For a prior that does not factorise this
-    quantity does not exist, and the one-sample estimate cannot be split; ask :func:`factorises` first.
+    Needs both to factorise over the latents; the sum over latents is then :func:`kl`. For a prior that does not
+    factorise this quantity does not exist, and the one-sample estimate cannot be split; check :func:`factorises` first.
 
     Reference: FAC appendix C.
 
@@ -75,17 +74,13 @@ def kl_per_latent(q: Distribution, p: Distribution, z: Tensor) -> Tensor:
         >>> kl_per_latent(q, p, q.rsample())
         tensor([[0.5000, 0.0000]])
     """
-    if not (factorises(q) and factorises(p)):
-        raise TypeError("kl_per_latent needs a posterior and a prior that factorise over the latents")
-    q_each, p_each = q.base_dist, p.base_dist  # type: ignore[attr-defined]
-    if _sticks_the_landing(q):
-        along: Tensor = q_each.held().log_prob(z) - p_each.log_prob(z)
-        return along
+    q_each, p_each = factors(q), factors(p)
+    if isinstance(q_each, PathwiseNormal):
+        return q_each.detached().log_prob(z) - p_each.log_prob(z)
     try:
         return kl_divergence(q_each, p_each)
     except NotImplementedError:
-        difference: Tensor = q_each.log_prob(z) - p_each.log_prob(z)
-        return difference
+        return q_each.log_prob(z) - p_each.log_prob(z)
 
 
 def kl_parts(q: Distribution, p: Distribution, z: Tensor) -> Tensor:
@@ -106,7 +101,7 @@ def kl_parts(q: Distribution, p: Distribution, z: Tensor) -> Tensor:
 
 
 def factorises(distribution: Distribution) -> bool:
-    """Whether the distribution is a product over latents, i.e. an ``Independent`` of one-dimensional ones.
+    """Whether the distribution is a product over latents, i.e. an ``Independent`` of one-dimensional distributions.
 
     Example:
         >>> import torch
@@ -117,5 +112,21 @@ def factorises(distribution: Distribution) -> bool:
     return isinstance(distribution, Independent) and distribution.base_dist.event_shape == ()
 
 
-def _sticks_the_landing(q: Distribution) -> bool:
-    return isinstance(q, Independent) and isinstance(q.base_dist, PathwiseNormal)
+def factors(distribution: Distribution) -> Distribution:
+    """The one-dimensional distributions, one for each latent, whose product the distribution is.
+
+    Raises:
+        TypeError: if it does not factorise over the latents.
+
+    Example:
+        >>> import torch
+        >>> from torch.distributions import Independent, Normal
+        >>> factors(Independent(Normal(torch.zeros(3), torch.ones(3)), 1)).batch_shape
+        torch.Size([3])
+    """
+    if isinstance(distribution, Independent) and distribution.base_dist.event_shape == ():
+        each: Distribution = distribution.base_dist
+        return each
+    raise TypeError(
+        f"a distribution that factorises over the latents is needed, got {type(distribution).__name__}"
+    )

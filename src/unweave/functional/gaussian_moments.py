@@ -5,8 +5,10 @@ import math
 import torch
 from torch import Tensor
 
+from unweave.functional.untyped import broadcast_pair
+
 _FAR = 8.0
-"""From this many deviations on, the asymptotic series is exact to double precision; below, the Poisson mixture is."""
+"""Above this ratio ``|mean| / scale`` the asymptotic series is exact to double precision; below, the mixture is."""
 _TERMS = 128
 _FAR_TERMS = 16
 
@@ -31,15 +33,14 @@ def absolute_moment(mean: Tensor, scale: Tensor, p: Tensor) -> Tensor:
         >>> absolute_moment(torch.tensor(1.0), torch.tensor(2.0), torch.tensor([2.0, 4.0]))  # 1 + 4; 1 + 6 * 4 + 3 * 16
         tensor([ 5., 73.])
     """
-    kept = torch.result_type(mean, scale)
+    dtype = torch.result_type(mean, scale)
     mean, scale, p = mean.double(), scale.double(), p.double()
-    ratio, p = torch.broadcast_tensors(mean.abs() / scale, p)  # type: ignore[no-untyped-call]
+    ratio, p = broadcast_pair(mean.abs() / scale, p)
     far = ratio > _FAR
-    # Each branch sees only arguments where it is well behaved: the other's infinities would poison the gradient.
+    # Each branch gets only arguments where it is finite: infinities of the other would make the gradient NaN.
     near = _poisson_mixture(torch.where(far, torch.ones_like(ratio), ratio).square() / 2, p)
     tail = _asymptotic(torch.where(far, ratio, torch.full_like(ratio, 2 * _FAR)), p)
-    moment: Tensor = (p * scale.log() + torch.where(far, tail, near)).exp()
-    return moment.to(kept)
+    return (p * scale.log() + torch.where(far, tail, near)).exp().to(dtype)
 
 
 def _poisson_mixture(rate: Tensor, p: Tensor) -> Tensor:
@@ -52,11 +53,11 @@ def _poisson_mixture(rate: Tensor, p: Tensor) -> Tensor:
 
 
 def _asymptotic(ratio: Tensor, p: Tensor) -> Tensor:
-    """The same from ``ratio = |m|``, for large ones."""
+    """The same logarithm from ``ratio = |m|``, for large ratios."""
     term = torch.ones_like(ratio)
     total = term
     for k in range(1, _FAR_TERMS):
-        # binom(p, 2k) (2k - 1)!! from the one before: (p - 2k + 2) (p - 2k + 1) (2k - 1) / ((2k - 1) 2k)
+        # binom(p, 2k) (2k - 1)!! from the previous term: (p - 2k + 2) (p - 2k + 1) (2k - 1) / ((2k - 1) 2k)
         term = term * (p - 2 * k + 2) * (p - 2 * k + 1) / (2 * k * ratio.square())
         total = total + term
     return p * ratio.log() + total.log()

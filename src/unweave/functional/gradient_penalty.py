@@ -12,9 +12,9 @@ def gradient_penalty(critic: Callable[[Tensor], Tensor], real: Tensor, fake: Ten
     Differentiable in the critic's parameters; ``real`` and ``fake`` get no gradient.
 
     Args:
-        critic: images ``(n, ...)`` to one number each, ``(n,)``; must treat the images one by one.
+        critic: images ``(n, ...)`` to one number each, ``(n,)``, which must not depend on the other images.
         real: images of the data.
-        fake: images of the generator, as many.
+        fake: as many images of the generator.
 
     Reference: FAC Eq. 16.
 

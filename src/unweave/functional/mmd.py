@@ -9,7 +9,7 @@ from torch import Tensor
 Kernel = Callable[[Tensor, Tensor], Tensor]
 
 SCALES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
-"""Factors of the kernel's width that are summed over, so that no single one has to be right."""
+"""Factors of the kernel's width over which the kernel is summed, so that the result depends little on one width."""
 
 
 def inverse_multiquadratic(
@@ -53,13 +53,13 @@ def gaussian_kernel(x: Tensor, y: Tensor, *, width: float = 2.0) -> Tensor:
 def mmd(x: Tensor, y: Tensor, kernel: Kernel) -> Tensor:
     """The unbiased estimate of ``MMD^2``: zero on average if both samples have one distribution.
 
-    ``1/(n(n-1)) sum_{i != j} k(x_i, x_j) + 1/(m(m-1)) sum_{i != j} k(y_i, y_j) - 2/(n m) sum_ij k(x_i, y_j)``. Memory
-    is that of the kernel's matrix; the latents do not multiply it.
+    ``1/(n(n-1)) sum_{i != j} k(x_i, x_j) + 1/(m(m-1)) sum_{i != j} k(y_i, y_j) - 2/(n m) sum_ij k(x_i, y_j)``. It needs
+    memory for the kernel matrix only, whatever the number of latents.
 
     Args:
         x: ``(n, latents)``, ``n >= 2``.
         y: ``(m, latents)``, ``m >= 2``.
-        kernel: of two samples, all pairs.
+        kernel: takes two samples to the matrix of all pairs.
 
     Reference: DEC section 6.3 (a U-statistic); Gretton et al. 2012, Eq. 3.
 

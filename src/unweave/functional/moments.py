@@ -6,7 +6,7 @@ from torch.distributions import Distribution
 
 
 def covariance(samples: Tensor) -> Tensor:
-    """``1/n sum_i (x_i - mean)(x_i - mean)^T`` of the rows, ``(latents, latents)``: that of the batch itself.
+    """``1/n sum_i (x_i - mean)(x_i - mean)^T`` of the rows, ``(latents, latents)``: divided by ``n``, not ``n - 1``.
 
     Example:
         >>> covariance(torch.tensor([[0.0, 0.0], [2.0, 4.0]]))
@@ -20,7 +20,7 @@ def covariance(samples: Tensor) -> Tensor:
 def code_covariance(q: Distribution) -> Tensor:
     """``Cov_q(z)[z] = E_x[Cov_q(z|x)[z]] + Cov_x[mean(x)]`` over a batch of diagonal posteriors.
 
-    The first part is the *diagonal matrix* of the batch's mean variances: the posteriors have no covariances.
+    The first term is the *diagonal matrix* of the batch's mean variances: the posteriors have no covariances.
 
     Reference: FAC appendix F, law of total covariance.
 

@@ -1,4 +1,4 @@
-"""Spectra of large matrices."""
+"""Largest singular values of large matrices."""
 
 import torch
 from torch import Tensor
@@ -10,7 +10,7 @@ def singular_values(matrix: Tensor, rank: int, *, extra: int = 20, passes: int =
     ``Q`` spans ``(A A^T)^passes A G`` for a Gaussian ``G`` of ``rank + extra`` columns, orthonormalised after every
     product; the singular values of the small ``Q^T A`` are those of ``A`` up to a relative error that falls
     geometrically with ``passes``. Zeros are appended if ``A`` has fewer than ``rank`` singular values. The result does
-    not depend on the state of any global generator.
+    not depend on the global random generator.
 
     Reference: Halko, Martinsson and Tropp 2011, algorithms 4.4 and 5.1.
 

@@ -1,4 +1,4 @@
-"""The two conventions in which beta is quoted, and how to go from one to the other."""
+"""The two conventions for beta, summed and averaged losses, and the conversion between them."""
 
 import math
 

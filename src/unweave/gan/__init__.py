@@ -1,4 +1,4 @@
-"""GANs that learn codes: another way to a generator, with the encode and decode face of a VAE."""
+"""GANs that learn codes, with the same interface for encoding and decoding as a VAE."""
 
 from unweave.gan.infogan import GAN, InfoGAN, InfoWGANGP
 

@@ -1,7 +1,7 @@
-"""The games that GANs with codes play: what the generator minimises, and what the critic does in its turn."""
+"""The objectives of GANs with codes: the loss of the generator and the loss of the critic."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar
+from typing import Any, ClassVar, final
 
 import torch
 import torch.nn.functional as F
@@ -9,19 +9,21 @@ from torch import Tensor
 from torch.nn import Parameter
 
 from unweave.functional.gradient_penalty import gradient_penalty
+from unweave.networks.infogan import InfoGANCritic
 from unweave.objectives.core import CriticLoss, Loss, Objective, Progress, frozen
 
 
 class Game(Objective, ABC):
-    """What both games share: the information term ``L = E[log Q(c|G(c, e))]`` (FAC Eq. 13), for both players.
+    """What both GANs share: the information term ``L = E[log Q(c|G(c, e))]`` (FAC Eq. 13), for generator and critic.
 
-    The generator minimises its part of ``V - lambda_mi * L`` with D and Q fixed; then D and Q, which share a trunk,
-    minimise theirs with the generator fixed: D maximises V, Q maximises L (FAC Eq. 14).
+    The generator minimises its part of ``V - lambda_mi * L`` with D and Q fixed; then D and Q, which share layers, are
+    updated with the generator fixed: D maximises V, Q maximises L (FAC Eq. 14). The model (``vae`` in the signatures of
+    :class:`unweave.objectives.Objective`) is a :class:`unweave.gan.GAN`.
 
     Args:
         lambda_mi: weight of the information term.
         critic_learning_rate: step size of D and Q.
-        critic_steps: steps of D and Q for each of the generator, each on a batch of its own.
+        critic_steps: steps of D and Q for each step of the generator, each on a batch of its own.
     """
 
     held: ClassVar[str | None] = None
@@ -34,27 +36,29 @@ class Game(Objective, ABC):
         self.betas = self.critic_betas = (0.5, 0.999)
 
     @abstractmethod
-    def generator_term(self, fake: Tensor) -> Tensor:
-        """What the generator minimises of V, from the scores of its images."""
+    def generator_term(self, fake_scores: Tensor) -> Tensor:
+        """The generator's part of V, from the scores of its images."""
 
     @abstractmethod
-    def critic_term(self, gan: Any, real: Tensor, made: Tensor, fake: Tensor) -> CriticLoss:
-        """What D minimises, from real images, generated ones and the scores of the latter."""
+    def critic_term(
+        self, critic: InfoGANCritic, real: Tensor, generated: Tensor, fake_scores: Tensor
+    ) -> CriticLoss:
+        """D's loss, from real images, generated images and the scores of the latter."""
 
     def check(self, vae: Any) -> None:
-        """A game is a GAN's own: there is nothing to refuse."""
+        """Made by the GAN itself, so there is nothing to check."""
 
     def forward(self, vae: Any, images: Tensor, progress: Progress) -> Loss:
-        """The generator's loss; the images tell how many to generate."""
+        """The generator's loss; as many images are generated as are given."""
         drawn = vae.draw(len(images) // self.batches)
         with frozen(vae.critic):
             scores, features = vae.critic(vae.generate(drawn))
         each = vae.log_likelihood(features, drawn).mean(0)
         information = each.sum()
         term = self.generator_term(scores)
-        told = each + vae.code_entropy()
+        per_code = each + vae.code_entropy()  # E[log Q(c|x) - log p(c)], the information in each code
         terms = {"generator_loss": term, "code_log_likelihood": information}
-        terms |= {"kl": told.sum(), "kl_per_latent": told}  # E[log Q(c|x) - log p(c)], what the codes tell
+        terms |= {"kl": per_code.sum(), "kl_per_latent": per_code}
         return Loss(term - self.lambda_mi * information, None, terms)
 
     def critic_parameters(self, vae: Any) -> list[Parameter]:
@@ -62,17 +66,18 @@ class Game(Objective, ABC):
         return list(vae.critic.parameters())
 
     def critic_loss(self, vae: Any, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
-        """D's and Q's loss on the turn's batch and as many generated images."""
+        """The loss of D and Q on the batch of this turn and as many generated images."""
         real = images.chunk(self.batches)[turn]
         with torch.no_grad():
             drawn = vae.draw(len(real))
-            made = vae.generate(drawn)
-        scores, features = vae.critic(made)
-        term = self.critic_term(vae, real, made, scores)
+            generated = vae.generate(drawn)
+        scores, features = vae.critic(generated)
+        term = self.critic_term(vae.critic, real, generated, scores)
         information = vae.log_likelihood(features, drawn).sum(1).mean()
         return CriticLoss(term.total - self.lambda_mi * information, term.terms)
 
 
+@final
 class OriginalGame(Game):
     """``V = E[log D(x)] + E[log(1 - D(G))]`` for D; the generator minimises ``-E[log D(G)]`` (FAC Eq. 15, figure 32).
 
@@ -81,26 +86,29 @@ class OriginalGame(Game):
         tensor(0.6931)
     """
 
-    def generator_term(self, fake: Tensor) -> Tensor:
+    def generator_term(self, fake_scores: Tensor) -> Tensor:
         """``-E[log D(G)]`` from D's logits."""
-        return F.softplus(-fake).mean()
+        return F.softplus(-fake_scores).mean()
 
-    def critic_term(self, gan: Any, real: Tensor, made: Tensor, fake: Tensor) -> CriticLoss:
-        """Minus V, and the share of images that D assigns rightly."""
-        scores = gan.critic.scores(real)
-        accuracy = 0.5 * ((scores > 0).float().mean() + (fake <= 0).float().mean())
+    def critic_term(
+        self, critic: InfoGANCritic, real: Tensor, generated: Tensor, fake_scores: Tensor
+    ) -> CriticLoss:
+        """Minus V, and the fraction of images that D classifies correctly."""
+        scores = critic.scores(real)
+        accuracy = 0.5 * ((scores > 0).float().mean() + (fake_scores <= 0).float().mean())
         return CriticLoss(
-            F.softplus(-scores).mean() + F.softplus(fake).mean(), {"discriminator_accuracy": accuracy}
+            F.softplus(-scores).mean() + F.softplus(fake_scores).mean(), {"discriminator_accuracy": accuracy}
         )
 
 
+@final
 class WassersteinGame(Game):
     """``V = E[D(x)] - E[D(G)]``, and ``eta`` times the gradient penalty for D (FAC Eq. 16).
 
     Args:
         lambda_mi: weight of the information term.
         critic_learning_rate: step size of D and Q.
-        critic_steps: steps of D and Q for each of the generator.
+        critic_steps: steps of D and Q for each step of the generator.
         eta: weight of the penalty.
 
     Example:
@@ -112,12 +120,14 @@ class WassersteinGame(Game):
         super().__init__(lambda_mi, critic_learning_rate, critic_steps)
         self.eta = eta
 
-    def generator_term(self, fake: Tensor) -> Tensor:
+    def generator_term(self, fake_scores: Tensor) -> Tensor:
         """``-E[D(G)]``."""
-        return -fake.mean()
+        return -fake_scores.mean()
 
-    def critic_term(self, gan: Any, real: Tensor, made: Tensor, fake: Tensor) -> CriticLoss:
+    def critic_term(
+        self, critic: InfoGANCritic, real: Tensor, generated: Tensor, fake_scores: Tensor
+    ) -> CriticLoss:
         """Minus V plus the penalty; the gap ``E[D(x)] - E[D(G)]`` estimates the Wasserstein distance."""
-        gap = gan.critic.scores(real).mean() - fake.mean()
-        penalty = gradient_penalty(gan.critic.scores, real, made)
+        gap = critic.scores(real).mean() - fake_scores.mean()
+        penalty = gradient_penalty(critic.scores, real, generated)
         return CriticLoss(self.eta * penalty - gap, {"critic_gap": gap, "gradient_penalty": penalty})

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from unweave.vae import Measurement, as_tensor
 
 
 class GeneratedBatch(NamedTuple):
-    """Codes from their prior: continuous ones ``(n, continuous)`` in [-1, 1], classes ``(n, categorical)``, noise.
+    """Inputs of the generator: continuous codes ``(n, continuous)`` in [-1, 1], classes ``(n, categorical)``, noise.
 
     Example:
         >>> GeneratedBatch(torch.zeros(2, 4), torch.zeros(2, 1, dtype=torch.long), torch.zeros(2, 62)).noise.shape
@@ -38,183 +38,30 @@ class GAN(nn.Module, ABC):
     ``Q(c|x)`` is a diagonal Gaussian times categorical distributions.
 
     As a representation, a code has one column for each continuous and each categorical code: the means of ``Q``, and
-    the likeliest class, its classes spread evenly over [-1, 1]. Codes are decoded with one fixed draw of the noise.
-
-    Reference: FAC appendices G and H.
-    """
-
-    forms: ClassVar[tuple[Form, ...]] = ()
-    span: ClassVar[tuple[float, float]] = (-1.0, 1.0)
-    generator: InfoGANGenerator
-    critic: InfoGANCritic
-    shown_noise: Tensor
-
-    def __init__(
-        self,
-        image_shape: tuple[int, int, int],
-        continuous: int,
-        categorical: tuple[int, ...],
-        noise: int,
-        lambda_mi: float,
-        critic_learning_rate: float,
-        critic_steps: int,
-    ) -> None:
-        super().__init__()
-        if continuous < 0 or any(size < 2 for size in categorical) or continuous + len(categorical) < 1:
-            raise UnweaveError(
-                f"model needs at least one code, and 2 classes or more in each categorical one, got "
-                f"model.continuous={continuous} and model.categorical={list(categorical)}"
-            )
-        if noise < 0 or lambda_mi < 0:
-            raise UnweaveError(
-                f"model.noise and model.lambda_mi must be at least 0, got {noise} and {lambda_mi:g}"
-            )
-        if critic_learning_rate <= 0 or critic_steps < 1:
-            raise UnweaveError(
-                f"model.critic_learning_rate must be greater than 0 and model.critic_steps at least 1, got "
-                f"{critic_learning_rate:g} and {critic_steps}"
-            )
-        self.image_shape = image_shape
-        self.continuous, self.categorical, self.noise = continuous, tuple(categorical), noise
-        self.latents = continuous + len(categorical)
-        self.inputs = continuous + sum(categorical) + noise
-        self.features = 2 * continuous + sum(categorical)
-        self.register_buffer("shown_noise", torch.randn(noise))
-
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return next(self.parameters()).device
-
-    @abstractmethod
-    def game(self) -> Objective:
-        """The objective that trains this model."""
-
-    def draw(self, n: int) -> GeneratedBatch:
-        """``n`` codes and noises from their priors."""
-        like = self.shown_noise
-        classes = [torch.randint(size, (n,), device=like.device) for size in self.categorical]
-        return GeneratedBatch(
-            2 * torch.rand(n, self.continuous, device=like.device, dtype=like.dtype) - 1,
-            torch.stack(classes, 1) if classes else torch.zeros(n, 0, dtype=torch.long, device=like.device),
-            torch.randn(n, self.noise, device=like.device, dtype=like.dtype),
-        )
-
-    def generate(self, drawn: GeneratedBatch) -> Tensor:
-        """``G(c, e)``, images in [0, 1]."""
-        hot = [
-            F.one_hot(drawn.classes[:, j], size).to(drawn.noise) for j, size in enumerate(self.categorical)
-        ]
-        images: Tensor = self.generator(torch.cat([drawn.continuous, *hot, drawn.noise], 1))
-        return images
-
-    def log_likelihood(self, features: Tensor, drawn: GeneratedBatch) -> Tensor:
-        """``log Q(c_j|x)`` of the codes that images were made from, ``(n, latents)``, from Q's features (Eq. 13)."""
-        mean, log_variance, logits = self._split(features)
-        squares = (drawn.continuous - mean).square() * (-log_variance).exp()
-        each = [-0.5 * (squares + log_variance + math.log(2 * math.pi))]
-        for j, of_class in enumerate(logits):
-            each.append(of_class.log_softmax(1).gather(1, drawn.classes[:, j : j + 1]))
-        return torch.cat(each, 1)
-
-    def code_entropy(self) -> Tensor:
-        """``-E[log p(c_j)]`` of each code in nats, ``(latents,)``: log 2 for U[-1, 1], log J for J classes."""
-        sizes = [2] * self.continuous + list(self.categorical)
-        return torch.tensor(sizes, dtype=torch.float32, device=self.device).log()
-
-    @torch.no_grad()
-    def measure(self, images: Tensor, *, likelihood: bool = True) -> Measurement:
-        """Codes, their deviations, and what they tell in nats: the entropy of ``p(c_j)`` less that of ``Q(c_j|x)``."""
-        mean, log_variance, logits = self._split(self.critic(images)[1])
-        means, scales = [mean], [(0.5 * log_variance).exp()]
-        told = [math.log(2) - 0.5 * (math.log(2 * math.pi) + 1 + log_variance)]
-        for of_class in logits:
-            probability, values = of_class.softmax(1), _values(of_class.shape[1]).to(images)
-            expected = probability @ values
-            means.append(values[of_class.argmax(1)][:, None])
-            scales.append((probability @ values.square() - expected.square()).clamp(min=0).sqrt()[:, None])
-            entropy = -(probability * of_class.log_softmax(1)).sum(1, keepdim=True)
-            told.append(math.log(of_class.shape[1]) - entropy)
-        return Measurement(torch.cat(means, 1), torch.cat(scales, 1), torch.cat(told, 1), None)
-
-    def codes(
-        self, images: NDArray[Any], block: int = 256
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Means and standard deviations of ``Q(c|x)`` for an array of images, each ``(n, latents)``."""
-        parts = [
-            self.measure(as_tensor(images[start : start + block], self.device))
-            for start in range(0, len(images), block)
-        ]
-        return (
-            torch.cat([part.means for part in parts]).cpu().numpy(),
-            torch.cat([part.scales for part in parts]).cpu().numpy(),
-        )
-
-    @torch.no_grad()
-    def decode_mean(self, codes: NDArray[Any], block: int = 64) -> NDArray[np.float32]:
-        """The images of an array of codes ``(n, latents)`` and the fixed noise; classes are the nearest ones."""
-        tensor = torch.as_tensor(np.asarray(codes, np.float32), device=self.device)
-        images = []
-        for part in torch.split(tensor, block):
-            classes = [
-                (part[:, self.continuous + j : self.continuous + j + 1] - _values(size).to(part))
-                .abs()
-                .argmin(1)
-                for j, size in enumerate(self.categorical)
-            ]
-            drawn = GeneratedBatch(
-                part[:, : self.continuous],
-                torch.stack(classes, 1)
-                if classes
-                else torch.zeros(len(part), 0, dtype=torch.long, device=part.device),
-                self.shown_noise.expand(len(part), -1),
-            )
-            images.append(self.generate(drawn).cpu())
-        return torch.cat(images).numpy()
-
-    def reconstruct(self, images: NDArray[Any]) -> NDArray[np.float32]:
-        """The images of the codes of ``images``."""
-        return self.decode_mean(self.codes(images)[0])
-
-    def _split(self, features: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
-        sizes = [self.continuous, self.continuous, *self.categorical]
-        mean, log_variance, *logits = torch.split(features, sizes, 1)
-        return mean, log_variance, logits
-
-
-class InfoGAN(GAN):
-    """``min_{G,Q} max_D  E[log D(x)] + E[log(1 - D(G(c, e)))] - lambda_mi * E[log Q(c|G(c, e))]`` (OBJ-16).
+    the most probable class, with the classes evenly spaced over [-1, 1]. Codes are decoded with one fixed draw of the
+    noise.
 
     Args:
         image_shape: (channels, height, width).
         continuous: number of continuous codes.
-        categorical: classes of each categorical code.
+        categorical: number of classes of each categorical code.
         noise: number of noise variables.
-        channels: of the convolutions, see :class:`unweave.networks.infogan.InfoGANCritic`.
-        halvings: their strides; none: 2 while the image is even.
+        channels: those of the convolutions, see :class:`unweave.networks.infogan.InfoGANCritic`.
+        halvings: strides of the convolutions; none: 2 while the image size is even.
         hidden: width of the linear layer.
-        slope: of the generator's ReLUs below zero.
+        slope: slope of the generator's ReLUs below zero.
         lambda_mi: weight of the information term.
         critic_learning_rate: step size of D's and Q's Adam(0.5, 0.999); that of G is ``learning_rate``, 1e-3 in FAC.
-        critic_steps: steps of D and Q for each of G.
+        critic_steps: steps of D and Q for each step of G.
 
-    Reference: FAC Eq. 13-15, tables 4-6, appendix H.
-
-    Example:
-        >>> import numpy as np
-        >>> gan = InfoGAN((1, 28, 28)).eval()
-        >>> gan.reconstruct(np.zeros((2, 1, 28, 28), np.uint8)).shape
-        (2, 1, 28, 28)
+    Reference: FAC tables 4-6, appendices G and H.
     """
 
-    forms: ClassVar[tuple[Form, ...]] = (
-        Form(
-            "OBJ-16",
-            "min_(G,Q) max_D E[log D(x)] + E[log(1 - D(G(c, e)))] - lambda_mi E[log Q(c|G(c, e))]",
-            "FAC Eq. 13-15, table 4",
-            "model=InfoGAN data=mnist learning_rate=1e-3",
-        ),
-    )
+    forms: ClassVar[tuple[Form, ...]] = ()
+    span: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+    critic_norm: ClassVar[Literal["batch", "layer"]] = "batch"
+    """Normalisation in the critic."""
+    shown_noise: Tensor
 
     def __init__(
         self,
@@ -231,41 +78,167 @@ class InfoGAN(GAN):
         critic_learning_rate: float = 1e-4,
         critic_steps: int = 1,
     ) -> None:
-        super().__init__(
-            image_shape, continuous, categorical, noise, lambda_mi, critic_learning_rate, critic_steps
-        )
+        super().__init__()
+        _check_codes(continuous, categorical, noise)
+        _check_training(lambda_mi, critic_learning_rate, critic_steps)
+        self.image_shape = image_shape
+        self.continuous, self.categorical, self.noise = continuous, tuple(categorical), noise
+        self.latents = continuous + len(categorical)
+        self.inputs = continuous + sum(categorical) + noise
+        self.features = 2 * continuous + sum(categorical)
+        self.lambda_mi, self.critic_steps = lambda_mi, critic_steps
+        self.critic_learning_rate = critic_learning_rate
+        self.register_buffer("shown_noise", torch.randn(noise))
         self.generator = InfoGANGenerator(
             self.inputs, image_shape, channels=channels, halvings=halvings, hidden=hidden, slope=slope
         )
         self.critic = InfoGANCritic(
-            image_shape, self.features, channels=channels, halvings=halvings, hidden=hidden, norm="batch"
+            image_shape,
+            self.features,
+            channels=channels,
+            halvings=halvings,
+            hidden=hidden,
+            norm=self.critic_norm,
         )
-        self._game = (lambda_mi, critic_learning_rate, critic_steps)
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    @abstractmethod
+    def game(self) -> Objective:
+        """The objective that trains this model."""
+
+    def draw(self, n: int) -> GeneratedBatch:
+        """``n`` codes and noise vectors from their priors."""
+        like = self.shown_noise
+        classes = [torch.randint(size, (n,), device=like.device) for size in self.categorical]
+        return GeneratedBatch(
+            2 * torch.rand(n, self.continuous, device=like.device, dtype=like.dtype) - 1,
+            _columns(classes, n, like.device),
+            torch.randn(n, self.noise, device=like.device, dtype=like.dtype),
+        )
+
+    def generate(self, drawn: GeneratedBatch) -> Tensor:
+        """``G(c, e)``, images in [0, 1]."""
+        hot = [
+            F.one_hot(drawn.classes[:, j], size).to(drawn.noise) for j, size in enumerate(self.categorical)
+        ]
+        images: Tensor = self.generator(torch.cat([drawn.continuous, *hot, drawn.noise], 1))
+        return images
+
+    def log_likelihood(self, features: Tensor, drawn: GeneratedBatch) -> Tensor:
+        """``log Q(c_j|x)`` of the generator's codes, ``(n, latents)``, from Q's features of its images (FAC Eq. 13)."""
+        mean, log_variance, logits = self._split(features)
+        squares = (drawn.continuous - mean).square() * (-log_variance).exp()
+        each = [-0.5 * (squares + log_variance + math.log(2 * math.pi))]
+        for j, of_class in enumerate(logits):
+            each.append(of_class.log_softmax(1).gather(1, drawn.classes[:, j : j + 1]))
+        return torch.cat(each, 1)
+
+    def code_entropy(self) -> Tensor:
+        """``-E[log p(c_j)]`` of each code in nats, ``(latents,)``: log 2 for U[-1, 1], log J for J classes."""
+        sizes = [2] * self.continuous + list(self.categorical)
+        return torch.tensor(sizes, dtype=torch.float32, device=self.device).log()
+
+    @torch.no_grad()
+    def measure(self, images: Tensor, *, likelihood: bool = True) -> Measurement:
+        """Codes, their deviations and information: the entropy of ``p(c_j)`` minus that of ``Q(c_j|x)``, in nats."""
+        mean, log_variance, logits = self._split(self.critic(images)[1])
+        means, scales = [mean], [(0.5 * log_variance).exp()]
+        information = [math.log(2) - 0.5 * (math.log(2 * math.pi) + 1 + log_variance)]
+        for of_class in logits:
+            probability, values = of_class.softmax(1), _class_values(of_class.shape[1]).to(images)
+            expected = probability @ values
+            means.append(values[of_class.argmax(1)][:, None])
+            scales.append((probability @ values.square() - expected.square()).clamp(min=0).sqrt()[:, None])
+            entropy = -(probability * of_class.log_softmax(1)).sum(1, keepdim=True)
+            information.append(math.log(of_class.shape[1]) - entropy)
+        return Measurement(torch.cat(means, 1), torch.cat(scales, 1), torch.cat(information, 1), None)
+
+    def codes(
+        self, images: NDArray[Any], block: int = 256
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Means and standard deviations of ``Q(c|x)`` for an array of images, each ``(n, latents)``."""
+        parts = [
+            self.measure(as_tensor(images[start : start + block], self.device))
+            for start in range(0, len(images), block)
+        ]
+        return (
+            torch.cat([part.means for part in parts]).cpu().numpy(),
+            torch.cat([part.scales for part in parts]).cpu().numpy(),
+        )
+
+    @torch.no_grad()
+    def decode_mean(self, codes: NDArray[Any], block: int = 64) -> NDArray[np.float32]:
+        """The images of an array of codes ``(n, latents)`` and the fixed noise; classes are rounded to the nearest."""
+        tensor = torch.as_tensor(np.asarray(codes, np.float32), device=self.device)
+        images = []
+        for part in torch.split(tensor, block):
+            classes = [
+                (part[:, self.continuous + j : self.continuous + j + 1] - _class_values(size).to(part))
+                .abs()
+                .argmin(1)
+                for j, size in enumerate(self.categorical)
+            ]
+            drawn = GeneratedBatch(
+                part[:, : self.continuous],
+                _columns(classes, len(part), part.device),
+                self.shown_noise.expand(len(part), -1),
+            )
+            images.append(self.generate(drawn).cpu())
+        return torch.cat(images).numpy()
+
+    def reconstruct(self, images: NDArray[Any]) -> NDArray[np.float32]:
+        """The images of the codes of ``images``."""
+        return self.decode_mean(self.codes(images)[0])
+
+    def _split(self, features: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
+        sizes = [self.continuous, self.continuous, *self.categorical]
+        mean, log_variance, *logits = torch.split(features, sizes, 1)
+        return mean, log_variance, logits
+
+
+@final
+class InfoGAN(GAN):
+    """``min_{G,Q} max_D  E[log D(x)] + E[log(1 - D(G(c, e)))] - lambda_mi * E[log Q(c|G(c, e))]``.
+
+    The arguments are those of :class:`GAN`.
+
+    Reference: FAC Eq. 13-15, tables 4-6, appendix H.
+
+    Example:
+        >>> import numpy as np
+        >>> gan = InfoGAN((1, 28, 28)).eval()
+        >>> gan.reconstruct(np.zeros((2, 1, 28, 28), np.uint8)).shape
+        (2, 1, 28, 28)
+    """
+
+    forms: ClassVar[tuple[Form, ...]] = (
+        Form(
+            "min_(G,Q) max_D E[log D(x)] + E[log(1 - D(G(c, e)))] - lambda_mi E[log Q(c|G(c, e))]",
+            "FAC Eq. 13-15, table 4",
+            "model=InfoGAN data=mnist learning_rate=1e-3",
+        ),
+    )
+    critic_norm: ClassVar[Literal["batch", "layer"]] = "batch"
 
     def game(self) -> Objective:
         """The original GAN with the information term."""
-        return OriginalGame(*self._game)
+        return OriginalGame(self.lambda_mi, self.critic_learning_rate, self.critic_steps)
 
 
+@final
 class InfoWGANGP(GAN):
-    """``min_{G,Q} max_D  E[D(x)] - E[D(G(c, e))] - eta * penalty(D) - lambda_mi * E[log Q(c|G(c, e))]`` (OBJ-16).
+    """``min_{G,Q} max_D  E[D(x)] - E[D(G(c, e))] - eta * penalty(D) - lambda_mi * E[log Q(c|G(c, e))]``.
 
-    The penalty is ``(||grad_x D(x^)||_2 - 1)^2`` between real and generated images. (FAC prints it with a plus, for
-    which D would maximise it; it is meant to be minimised.)
+    The penalty is ``(||grad_x D(x^)||_2 - 1)^2`` between real and generated images. (FAC prints it with a plus, with
+    which D would maximise it; it must be minimised.) The arguments are those of :class:`GAN`, and
 
     Args:
         image_shape: (channels, height, width).
-        continuous: number of continuous codes.
-        categorical: classes of each categorical code.
-        noise: number of noise variables.
-        channels: of the convolutions, see :class:`unweave.networks.infogan.InfoGANCritic`.
-        halvings: their strides; none: 2 while the image is even.
-        hidden: width of the linear layer.
-        slope: of the generator's ReLUs below zero.
-        lambda_mi: weight of the information term.
         eta: weight of the gradient penalty.
-        critic_learning_rate: step size of D's and Q's Adam(0.5, 0.999); that of G is ``learning_rate``, 1e-3 in FAC.
-        critic_steps: steps of D and Q for each of G.
 
     Reference: FAC Eq. 13, 14, 16, tables 4-6, appendix H.
 
@@ -278,19 +251,18 @@ class InfoWGANGP(GAN):
 
     forms: ClassVar[tuple[Form, ...]] = (
         Form(
-            "OBJ-16",
             "min_(G,Q) max_D E[D(x)] - E[D(G(c, e))] - eta (‖∇D(x^)‖ - 1)² - lambda_mi E[log Q(c|G(c, e))]",
             "FAC Eq. 13, 14, 16, table 4",
             "model=InfoWGANGP data=mnist learning_rate=1e-3",
         ),
         Form(
-            "OBJ-16",
             "the same on 2D Shapes",
             "FAC section 5, table 5",
             "model=InfoWGANGP data=dsprites model.continuous=4 model.categorical=[3] model.noise=5 "
             "model.channels=[32,32,64,64] model.hidden=128 model.slope=0.2 model.lambda_mi=0.2 learning_rate=1e-3",
         ),
     )
+    critic_norm: ClassVar[Literal["batch", "layer"]] = "layer"
 
     def __init__(
         self,
@@ -308,23 +280,51 @@ class InfoWGANGP(GAN):
         critic_learning_rate: float = 1e-4,
         critic_steps: int = 1,
     ) -> None:
-        super().__init__(
-            image_shape, continuous, categorical, noise, lambda_mi, critic_learning_rate, critic_steps
-        )
         if eta < 0:
             raise UnweaveError(f"model.eta must be at least 0, got {eta:g}")
-        self.generator = InfoGANGenerator(
-            self.inputs, image_shape, channels=channels, halvings=halvings, hidden=hidden, slope=slope
+        super().__init__(
+            image_shape,
+            continuous=continuous,
+            categorical=categorical,
+            noise=noise,
+            channels=channels,
+            halvings=halvings,
+            hidden=hidden,
+            slope=slope,
+            lambda_mi=lambda_mi,
+            critic_learning_rate=critic_learning_rate,
+            critic_steps=critic_steps,
         )
-        self.critic = InfoGANCritic(
-            image_shape, self.features, channels=channels, halvings=halvings, hidden=hidden, norm="layer"
-        )
-        self._game = (lambda_mi, critic_learning_rate, critic_steps, eta)
+        self.eta = eta
 
     def game(self) -> Objective:
         """The Wasserstein GAN with gradient penalty and the information term."""
-        return WassersteinGame(*self._game)
+        return WassersteinGame(self.lambda_mi, self.critic_learning_rate, self.critic_steps, self.eta)
 
 
-def _values(classes: int) -> Tensor:
+def _check_codes(continuous: int, categorical: tuple[int, ...], noise: int) -> None:
+    if continuous < 0 or any(size < 2 for size in categorical) or continuous + len(categorical) < 1:
+        raise UnweaveError(
+            f"model needs at least one code, and at least 2 classes in each categorical code, got "
+            f"model.continuous={continuous} and model.categorical={list(categorical)}"
+        )
+    if noise < 0:
+        raise UnweaveError(f"model.noise must be at least 0, got {noise}")
+
+
+def _check_training(lambda_mi: float, critic_learning_rate: float, critic_steps: int) -> None:
+    if lambda_mi < 0:
+        raise UnweaveError(f"model.lambda_mi must be at least 0, got {lambda_mi:g}")
+    if critic_learning_rate <= 0 or critic_steps < 1:
+        raise UnweaveError(
+            f"model.critic_learning_rate must be greater than 0 and model.critic_steps at least 1, got "
+            f"{critic_learning_rate:g} and {critic_steps}"
+        )
+
+
+def _columns(classes: list[Tensor], n: int, device: torch.device) -> Tensor:
+    return torch.stack(classes, 1) if classes else torch.zeros(n, 0, dtype=torch.long, device=device)
+
+
+def _class_values(classes: int) -> Tensor:
     return torch.linspace(-1, 1, classes)

@@ -6,17 +6,16 @@
 1.0
 """
 
-from unweave.metrics.aggregate import (
-    classifier_total_correlation,
-    decomposition,
-    gaussian_total_correlation,
-    log_joint,
-    log_marginals,
-    total_correlation,
-)
+from unweave.metrics.aggregate import log_joint, log_marginals
 from unweave.metrics.agreement import Agreement, Sensitivity, agreement, sensitivity
 from unweave.metrics.beta_vae import beta_vae_score, beta_vae_score_of
 from unweave.metrics.dci import dci
+from unweave.metrics.decomposition import (
+    classifier_total_correlation,
+    decomposition,
+    gaussian_total_correlation,
+    mixture_total_correlation,
+)
 from unweave.metrics.distances import (
     Distances,
     Matrices,
@@ -97,6 +96,7 @@ __all__ = [
     "metric_of",
     "metric_spelling",
     "mig",
+    "mixture_total_correlation",
     "modularity",
     "mutual_information",
     "overlap",
@@ -109,5 +109,4 @@ __all__ = [
     "sensitivity",
     "sentence_of",
     "subspace_mig",
-    "total_correlation",
 ]

@@ -1,4 +1,4 @@
-"""How far metrics agree across models, and how sensitive one is to its own parameters."""
+"""How far metrics agree across models, and how sensitive a metric is to its own parameters."""
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
@@ -89,7 +89,7 @@ def agreement(
     values = _correlations(table[None], kind)[0]
     drawn = table[:, rng.integers(0, table.shape[1], (resamples, table.shape[1]))].transpose(1, 0, 2)
     found = _correlations(drawn, kind)
-    # A resample of one model over and over tells nothing about correlation.
+    # A resample that repeats one model contains no information on correlation.
     useless = (drawn.std(axis=2) < 1e-15).any(axis=1)
     found = found[~useless] if not useless.all() else found
     low, high = np.percentile(found, [2.5, 97.5], axis=0)
@@ -137,7 +137,7 @@ class Sensitivity:
     deviations: Floats
 
     def table(self) -> list[list[str]]:
-        """A head and a line for every combination."""
+        """A header and a line for every combination."""
         lines = [[*self.grid, "mean", "deviation"]]
         for place, values in zip(
             np.ndindex(self.means.shape), itertools.product(*self.grid.values()), strict=True

@@ -1,29 +1,31 @@
 """The metric of Higgins et al.: a linear classifier that guesses the shared factor from mean differences."""
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import unknown
-from unweave.metrics.interventions import (
-    Encode,
-    EncodeOnce,
-    FactorSource,
-    Plan,
-    independent_votes,
-    plan_blocks,
-    plan_pairs,
-)
+from unweave.metrics.interventions import Encode, EncodeOnce, FactorSource, Plan, plan_pairs
 from unweave.metrics.linear import fit_softmax
-from unweave.metrics.score import Score, wilson
-from unweave.metrics.validation import check_codes, check_count, check_pair, factor_classes
+from unweave.metrics.score import Score
+from unweave.metrics.validation import check_codes, check_pair, factor_classes, standardised
+from unweave.metrics.votes import VotingProtocol, choose_protocol, plan_votes, score_votes
+
+
+@dataclass(frozen=True)
+class _Protocol(VotingProtocol):
+    """``ridge`` is the penalty of the classifier, ``standardised`` whether its features are."""
+
+    ridge: float = 1.0
+    standardised: bool = False
+
 
 Mode = Literal["paper", "disentanglement_lib", "ubisoft"]
-MODES: dict[str, dict[str, Any]] = {
-    "paper": {"samples": 200, "votes": 2_000, "evaluation_votes": 800, "ridge": 1e-3, "standardised": True},
-    "disentanglement_lib": {"samples": 64, "votes": 10_000, "evaluation_votes": 5_000, "ridge": 1.0},
-    "ubisoft": {"samples": 200, "votes": 800, "evaluation_votes": 800, "ridge": 1.0},
+MODES = {
+    "paper": _Protocol(200, 2_000, 800, ridge=1e-3, standardised=True),
+    "disentanglement_lib": _Protocol(64, 10_000, 5_000),
+    "ubisoft": _Protocol(200, 800, 800, rescaled=True),
 }
 """Definitions in use and their constants."""
 
@@ -41,7 +43,7 @@ def beta_vae_score(
     """The beta-VAE (Higgins) score from codes encoded once, in [0, 1]; 1/K is what guessing gets.
 
     One vote: draw a factor k and ``samples`` pairs of codes, the two of a pair sharing the value of factor k; its
-    features are mean |z_1 - z_2| of each latent. A linear classifier is trained on ``votes`` of them to tell k; the
+    features are mean |z_1 - z_2| of each latent. A linear classifier is trained on ``votes`` of them to guess k; the
     score is its accuracy on ``evaluation_votes`` fresh ones.
 
     The interval covers the value of infinitely many codes and votes: it is Wilson's for that accuracy, with the votes
@@ -51,11 +53,11 @@ def beta_vae_score(
     It has a failure mode: with K - 1 factors disentangled it still scores 1, since the last factor is the one for which
     no difference vanishes (FAC figure 3).
 
-    Modes, by whose definition they are (options that are given count before the mode's):
+    Modes, by whose definition they are (options that are given take precedence over the mode's):
 
     * ``paper``: 200 pairs, 2,000 + 800 votes, nearly unpenalised and on standardised features, so that the scale of a
       latent does not matter. The paper stops Adagrad (learning rate 0.01) after 10,000 steps; here the classifier is
-      solved to the end, so none of its settings count;
+      solved to convergence, so none of its settings matter;
     * ``disentanglement_lib``: 64 pairs, 10,000 + 5,000 votes, scikit-learn's default penalty on raw features;
     * ``ubisoft``: 200 pairs, 800 + 800 votes, and rescaled, (accuracy - 1/K) / (1 - 1/K).
 
@@ -77,12 +79,11 @@ def beta_vae_score(
         True
 
     """
-    options = _options(mode, {"samples": samples, "votes": votes, "evaluation_votes": evaluation_votes})
+    protocol = _protocol(mode, samples, votes, evaluation_votes)
     codes, table = check_pair(codes, factors)
     classes, sizes = factor_classes(table)
-    plan = plan_pairs(classes, sizes, options["votes"] + options["evaluation_votes"], options["samples"], rng)
-    blocks = plan_blocks(classes, sizes, options["samples"], rng, plan_pairs)
-    return _score(codes, plan, blocks, len(sizes), mode, options)
+    plan, blocks = plan_votes(classes, sizes, protocol, rng, plan_pairs)
+    return _score(codes, plan, blocks, len(sizes), mode, protocol)
 
 
 def beta_vae_score_of(
@@ -106,7 +107,7 @@ def beta_vae_score_of(
         samples: L, the pairs of one vote.
         votes: votes that train the classifier.
         evaluation_votes: votes that test it.
-        once: what was encoded before; shared between metrics.
+        once: the codes that are known already; metrics may share them.
 
     Example:
         >>> from unweave.data import XYSquares
@@ -117,64 +118,43 @@ def beta_vae_score_of(
         'beta_vae_score'
 
     """
-    options = _options(mode, {"samples": samples, "votes": votes, "evaluation_votes": evaluation_votes})
+    protocol = _protocol(mode, samples, votes, evaluation_votes)
     once = EncodeOnce(encode, dataset) if once is None else once
-    plan = once.pairs(options["votes"] + options["evaluation_votes"], options["samples"], rng)
+    plan = once.pairs(protocol.total, protocol.samples, rng)
     factors = sum(size != 1 for size in dataset.space.sizes)
-    return _score(check_codes(once.means), plan, None, factors, mode, options)
+    return _score(check_codes(once.means), plan, None, factors, mode, protocol)
 
 
-def _options(mode: str, given: dict[str, Any]) -> dict[str, Any]:
-    if mode not in MODES:
-        raise unknown("mode of beta_vae_score", mode, MODES)
-    options = {**MODES[mode], **{key: value for key, value in given.items() if value is not None}}
-    for key, least in (("samples", 1), ("votes", 2), ("evaluation_votes", 1)):
-        options[key] = check_count(key, options[key], least)
-    return options
+def _protocol(mode: str, samples: int | None, votes: int | None, evaluation_votes: int | None) -> _Protocol:
+    given = {"samples": samples, "votes": votes, "evaluation_votes": evaluation_votes}
+    least = {"samples": 1, "votes": 2, "evaluation_votes": 1}
+    return choose_protocol("beta_vae_score", mode, MODES, given, least)
 
 
 def _score(
-    codes: NDArray[np.float64],
-    plan: Plan,
-    blocks: Plan | None,
-    factors: int,
-    mode: str,
-    options: dict[str, Any],
+    codes: NDArray[np.float64], plan: Plan, blocks: Plan | None, factors: int, mode: str, protocol: _Protocol
 ) -> Score:
-    votes, tested = options["votes"], options["evaluation_votes"]
+    training = slice(protocol.votes)
     features = mean_differences(codes, plan)
-    centre, scale = np.zeros(codes.shape[1]), np.ones(codes.shape[1])
-    if options.get("standardised"):
-        spread = features[:votes].std(axis=0)
-        centre, scale = features[:votes].mean(axis=0), np.where(spread > 1e-12, spread, 1.0)
-    model = fit_softmax(
-        (features[:votes] - centre) / scale, plan.asked[:votes], factors, ridge=options["ridge"]
-    )
+    known = features[training]
 
-    def right(features: NDArray[np.float64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return np.asarray(model.predict((features - centre) / scale) == asked)
+    def prepared(x: NDArray[np.float64]) -> NDArray[np.float64]:
+        return standardised(x, known) if protocol.standardised else x
 
-    value = float(np.mean(right(features[votes:], plan.asked[votes:])))
-    of_blocks = None if blocks is None else right(mean_differences(codes, blocks), blocks.asked)
-    fresh = independent_votes(value, tested, of_blocks)
-    low, high = wilson(value * fresh, fresh)
-    if mode == "ubisoft" and factors > 1:
-        value, low, high = (max(0.0, (x - 1 / factors) / (1 - 1 / factors)) for x in (value, low, high))
-    return Score(
+    model = fit_softmax(prepared(known), plan.asked[training], factors, ridge=protocol.ridge)
+
+    def right(x: NDArray[np.float64], asked: NDArray[np.int64]) -> NDArray[np.bool_]:
+        return np.asarray(model.predict(prepared(x)) == asked)
+
+    return score_votes(
         "beta_vae_score",
-        value,
-        low,
-        high,
-        reference="Higgins et al. 2017; Kim & Mnih 2018, section 4",
-        constants={
-            "mode": mode,
-            "samples": options["samples"],
-            "votes": votes,
-            "evaluation_votes": tested,
-            "independent_votes": fresh,
-            "ridge": options["ridge"],
-            "chance": 0.0 if mode == "ubisoft" else 1 / factors,
-        },
+        mode,
+        protocol,
+        factors,
+        right(features[protocol.votes :], plan.asked[protocol.votes :]),
+        None if blocks is None else right(mean_differences(codes, blocks), blocks.asked),
+        "Higgins et al. 2017; Kim & Mnih 2018, section 4",
+        {"ridge": protocol.ridge},
     )
 
 

@@ -1,19 +1,21 @@
-"""Disentanglement, completeness and informativeness, from what trees or a lasso need to predict each factor."""
+"""Disentanglement, completeness and informativeness, from the latents that predict each factor."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import unknown
+from unweave.metrics.predictors import BACKENDS, Backend, fit_predictor
 from unweave.metrics.score import Score, interval_of_halves, interval_of_held_out
-from unweave.metrics.validation import check_count, check_pair, factor_classes, halves
+from unweave.metrics.validation import check_count, check_pair, factor_classes, split_samples
 
-Backend = Literal["lightgbm", "sklearn", "forest", "lasso"]
-BACKENDS = ("lightgbm", "sklearn", "forest", "lasso")
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft"]
 MODES = ("disentanglement_lib", "dcf", "ubisoft")
 Floats = NDArray[np.float64]
+Rows = NDArray[np.int64]
+_REFERENCE = "Eastwood & Williams 2018"
 
 
 def dci(
@@ -95,22 +97,19 @@ def dci(
         spans = np.ptp(z, axis=0)
         z = (z - z.min(axis=0)) / np.where(spans > 0, spans, 1.0)
     targets = _targets(table, mode, backend)
-    train, held_out = halves(len(z), rng, test)
+    train, held_out = split_samples(len(z), rng, test)
     if mode == "ubisoft":
         train = held_out = np.arange(len(z))
-    importance, right = _weigh(z[train], targets[train], z[held_out], targets[held_out], backend, mode, seed)
-    values = disentanglement(importance), completeness(importance, weighted=mode != "ubisoft")
-    intervals: list[tuple[float | None, float | None]] = [(None, None), (None, None)]
-    of_halves: list[Floats] = []
+
+    def weigh(trained: Rows, tested: Rows) -> tuple[Floats, Floats]:
+        return _weigh(z[trained], targets[trained], z[tested], targets[tested], backend, mode, seed)
+
+    regressed = mode == "ubisoft" or backend == "lasso"
+    whole, of_halves = weigh(train, held_out), []
     if half_samples > 1 and len(train) >= 40:
-        found = []
-        tested = held_out[:0] if mode == "ubisoft" or backend == "lasso" else held_out
         for _ in range(half_samples):
             half = rng.permutation(train)[: len(train) // 2]
-            r, guessed = _weigh(z[half], targets[half], z[tested], targets[tested], backend, mode, seed)
-            found.append((disentanglement(r), completeness(r, weighted=mode != "ubisoft")))
-            of_halves.append(guessed.mean(axis=1))
-        intervals = [interval_of_halves(values[i], [each[i] for each in found]) for i in (0, 1)]
+            of_halves.append(weigh(half, held_out[:0] if regressed else held_out))
     constants = {
         "mode": mode,
         "backend": backend,
@@ -119,31 +118,45 @@ def dci(
         "half_samples": half_samples,
         "seed": seed,
     }
-    reference = "Eastwood & Williams 2018"
-    informative = float(np.mean(right))
-    low, high = None, None
-    if mode != "ubisoft" and backend != "lasso":
-        low, high = interval_of_held_out(right.mean(axis=1), of_halves)
-    return {
-        "dci": Score(
-            "dci",
-            values[0],
-            *intervals[0],
-            reference=reference,
-            constants={**constants, "importance": importance.tolist()},
-        ),
-        "dci_completeness": Score(
-            "dci_completeness", values[1], *intervals[1], reference=reference, constants=constants
-        ),
-        "dci_informativeness": Score(
-            "dci_informativeness",
-            informative,
-            low,
-            high,
-            reference=reference,
-            constants={**constants, "of_factors": right.mean(axis=0).tolist()},
-        ),
+    return _scores(whole, of_halves, mode != "ubisoft", regressed, constants)
+
+
+def _scores(
+    whole: tuple[Floats, Floats],
+    of_halves: Sequence[tuple[Floats, Floats]],
+    weighted: bool,
+    regressed: bool,
+    constants: Mapping[str, Any],
+) -> dict[str, Score]:
+    """The three scores from importances and predictions of all training codes, and of random halves of them."""
+    importance, right = whole
+    measures: dict[str, Callable[[Floats], float]] = {
+        "dci": disentanglement,
+        "dci_completeness": lambda r: completeness(r, weighted=weighted),
     }
+    parts = {"dci": {"importance": importance.tolist()}}
+    scores = {}
+    for name, measure in measures.items():
+        value = measure(importance)
+        interval: tuple[float | None, float | None] = (None, None)
+        if of_halves:
+            interval = interval_of_halves(value, [measure(r) for r, _ in of_halves])
+        known = {**constants, **parts.get(name, {})}
+        scores[name] = Score(name, value, *interval, reference=_REFERENCE, constants=known)
+    low, high = None, None
+    if not regressed:
+        low, high = interval_of_held_out(
+            right.mean(axis=1), [guessed.mean(axis=1) for _, guessed in of_halves]
+        )
+    scores["dci_informativeness"] = Score(
+        "dci_informativeness",
+        float(np.mean(right)),
+        low,
+        high,
+        reference=_REFERENCE,
+        constants={**constants, "of_factors": right.mean(axis=0).tolist()},
+    )
+    return scores
 
 
 def disentanglement(importance: ArrayLike) -> float:
@@ -204,7 +217,7 @@ def _weigh(
     """Importances (latents, K) and, for each held-out code and factor, how right the prediction is (n, K)."""
     columns, right = [], []
     for k in range(targets.shape[1]):
-        weights, predict = _fit(train, targets[:, k], backend, mode, seed)
+        weights, predict = fit_predictor(train, targets[:, k], backend, seed)
         columns.append(weights)
         if len(held_out) == 0:
             continue
@@ -226,7 +239,7 @@ def _weigh(
 
 
 def _shared(importance: Floats, codes: Floats) -> Floats:
-    """Latents that are copies of each other, which no tree can tell apart, share their weight evenly.
+    """Latents that are copies of each other, which no tree can distinguish, share their weight evenly.
 
     LightGBM splits on the first of equal features; scikit-learn picks one at random, which comes to the same.
     """
@@ -237,94 +250,3 @@ def _shared(importance: Floats, codes: Floats) -> Floats:
     np.fill_diagonal(alike, True)
     result: Floats = (alike / alike.sum(axis=1, keepdims=True)) @ importance
     return result
-
-
-def _fit(train: Floats, target: NDArray[Any], backend: str, mode: str, seed: int) -> tuple[Floats, Any]:
-    """The importance of each latent for one factor, and a function that predicts the factor."""
-    if target.dtype.kind == "f":
-        return _regress(train, target, backend, seed)
-    present = np.unique(target)
-    if len(present) < 2 or not np.ptp(train, axis=0).any():
-        common = np.bincount(target).argmax()
-        return np.zeros(train.shape[1]), lambda x: np.full(len(x), common)
-    model: Any
-    if backend == "lightgbm":
-        return _boost(train, np.searchsorted(present, target), present, seed)
-    if backend == "sklearn":
-        from sklearn.ensemble import GradientBoostingClassifier
-
-        model = GradientBoostingClassifier(random_state=seed).fit(train, target)
-    else:
-        from sklearn.ensemble import RandomForestClassifier
-
-        model = RandomForestClassifier(50, random_state=seed, min_samples_leaf=2).fit(train, target)
-    return np.asarray(model.feature_importances_, dtype=np.float64), model.predict
-
-
-def _boost(train: Floats, target: NDArray[Any], present: NDArray[Any], seed: int) -> tuple[Floats, Any]:
-    if not has_lightgbm():
-        raise UnweaveError(
-            "backend lightgbm of dci is not installed: pip install 'unweave[trees]', or choose backend='forest'"
-        )
-    import lightgbm
-
-    classes = len(present)
-    parameters = {
-        "objective": "multiclass" if classes > 2 else "binary",
-        "learning_rate": 0.3,
-        "num_leaves": 8,
-        "max_depth": 3,
-        "max_bin": 63,
-        "min_data_in_leaf": 1,
-        "min_sum_hessian_in_leaf": 1e-9,
-        # Leaves of codes that are as good as certain have no curvature: without a ridge their values explode, and with
-        # twenty values of a factor and more so does all that is learned from then on.
-        "lambda_l2": 1.0,
-        "num_threads": 1,
-        "deterministic": True,
-        "force_row_wise": True,
-        "seed": seed,
-        "verbosity": -1,
-        **({"num_class": classes} if classes > 2 else {}),
-    }
-    data = lightgbm.Dataset(
-        train, label=target, params={"verbosity": -1, "max_bin": 63, "min_data_in_bin": 1}
-    )
-    model = lightgbm.train(parameters, data, num_boost_round=30)
-    gains = np.asarray(model.feature_importance("gain"), dtype=np.float64)
-
-    def predict(x: Floats) -> NDArray[Any]:
-        p = np.asarray(model.predict(x))
-        guess: NDArray[Any] = present[p.argmax(axis=1) if classes > 2 else (p > 0.5).astype(np.int64)]
-        return guess
-
-    return gains / max(float(gains.sum()), 1e-300), predict
-
-
-def has_lightgbm() -> bool:
-    """Whether the fast backend is installed.
-
-    Example:
-        >>> isinstance(has_lightgbm(), bool)
-        True
-
-    """
-    from importlib.util import find_spec
-
-    return find_spec("lightgbm") is not None
-
-
-def _regress(train: Floats, target: Floats, backend: str, seed: int) -> tuple[Floats, Any]:
-    spread = train.std(axis=0)
-    centre, scale = train.mean(axis=0), np.where(spread > 1e-12, spread, 1.0)
-    if backend == "lasso":
-        from sklearn.linear_model import Lasso
-
-        deviation = max(float(target.std()), 1e-12)
-        model: Any = Lasso(alpha=0.01).fit((train - centre) / scale, (target - target.mean()) / deviation)
-        mean = float(target.mean())
-        return np.abs(model.coef_), lambda x: model.predict((x - centre) / scale) * deviation + mean
-    from sklearn.ensemble import RandomForestRegressor
-
-    model = RandomForestRegressor(10, random_state=seed).fit(train, target)
-    return np.asarray(model.feature_importances_, dtype=np.float64), model.predict

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics.score import Score, interval_of_mean
@@ -43,7 +43,7 @@ def mse(a: Any, b: Any) -> Floats:
 
 
 def bce(a: Any, b: Any) -> Floats:
-    """Mean cross-entropy of images ``a`` under pixel probabilities ``b`` (kept 1e-6 off 0 and 1), (n,), in nats.
+    """Mean cross-entropy of images ``a`` under pixel probabilities ``b`` (clipped to 1e-6 .. 1 - 1e-6), (n,), in nats.
 
     Example:
         >>> bce(np.ones((1, 1, 1, 1)), np.full((1, 1, 1, 1), 0.5)).round(4).tolist()
@@ -53,6 +53,25 @@ def bce(a: Any, b: Any) -> Floats:
     x = np.asarray(a, np.float64).reshape(len(a), -1)
     p = np.clip(np.asarray(b, np.float64).reshape(len(b), -1), 1e-6, 1 - 1e-6)
     result: Floats = -np.mean(x * np.log(p) + (1 - x) * np.log1p(-p), axis=1)
+    return result
+
+
+def box_blurred(images: ArrayLike, radius: int) -> NDArray[np.float32]:
+    """Images (n, channels, height, width) averaged over windows of 2 radius + 1 pixels a side, zeros outside.
+
+    In numpy, because metrics must not import torch; :func:`unweave.functional.blur` is the same in torch, for losses.
+
+    Example:
+        >>> (9 * box_blurred(np.ones((1, 1, 3, 3)), 1)[0, 0, 1]).round().tolist()
+        [6.0, 9.0, 6.0]
+
+    """
+    x = np.ascontiguousarray(images, np.float32)
+    windows = []
+    for side in x.shape[-2:]:
+        offsets = np.abs(np.arange(side) - np.arange(side)[:, None])
+        windows.append((offsets <= radius).astype(np.float32) / (2 * radius + 1))
+    result: NDArray[np.float32] = windows[0] @ x @ windows[1]
     return result
 
 
@@ -76,17 +95,8 @@ def overlap(loss: PixelLoss = mse, *, radius: int = 31, weight: float | None = N
     radius = check_count("radius", radius, 0)
     alpha = float((2 * radius + 1) ** 2) if weight is None else weight
 
-    def blurred(images: Any) -> NDArray[np.float32]:
-        x = np.ascontiguousarray(images, np.float32)
-        bands = []
-        for side in x.shape[-2:]:
-            offsets = np.abs(np.arange(side) - np.arange(side)[:, None])
-            bands.append((offsets <= radius).astype(np.float32) / (2 * radius + 1))
-        result: NDArray[np.float32] = bands[0] @ x @ bands[1]
-        return result
-
     def both(a: Any, b: Any) -> Any:
-        return loss(a, b) + alpha * loss(blurred(a), blurred(b))
+        return loss(a, b) + alpha * loss(box_blurred(a, radius), box_blurred(b, radius))
 
     return both
 
@@ -169,7 +179,7 @@ def perceived_distances(
 
         d_i = E[ L(x(a), x(b)) ],  a uniform, b differing from a in factor i alone;   d_ran: b any other point.
 
-    A factor with a large distance pays most when it is learnt, so a VAE learns it first.
+    A factor with a large distance reduces the loss most when it is learnt, so a VAE learns it first.
 
     Args:
         dataset: with ``space`` and ``images(factors)``; continuous factors are drawn anywhere in their range.
@@ -178,7 +188,7 @@ def perceived_distances(
         pairs: of each factor, and of random ones.
         factors: names; all that vary by default.
         block: pairs drawn at a time.
-        tell: told what is being done.
+        tell: called with a line of text on the progress.
 
     References:
         Michlo et al. 2023 (REC), section 4, Eq. 12-13, table A1 and figure A1.

@@ -3,13 +3,13 @@
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import unknown
-from unweave.metrics.dci import has_lightgbm
 from unweave.metrics.linear import fit_softmax
+from unweave.metrics.predictors import fit_predictor, has_lightgbm
 from unweave.metrics.score import Score, interval_of_terms
-from unweave.metrics.validation import check_count, check_pair, factor_classes, halves
+from unweave.metrics.validation import check_count, check_pair, factor_classes, split_samples, standardised
 
 Predictor = Literal["linear", "trees"]
 
@@ -32,7 +32,7 @@ def downstream_accuracy(
         factors: (n, K) factor values; continuous ones are cut into 20 bins.
         rng: splits the samples into training and test; ``np.random.default_rng(0)`` by default.
         predictor: ``linear``: multinomial logistic regression on standardised codes; ``trees``: boosted trees.
-        labels: how many of the training codes have labels (10, 100, 1000 tell how many are needed); all by default.
+        labels: how many of the training codes have labels (10, 100, 1000 show how many are needed); all by default.
         test: share of the samples held out.
 
     References:
@@ -49,27 +49,15 @@ def downstream_accuracy(
     codes, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(0) if rng is None else rng
     classes, _ = factor_classes(table)
-    train, held_out = halves(len(codes), rng, test)
+    train, held_out = split_samples(len(codes), rng, test)
     if labels is not None:
         train = train[: check_count("labels", labels, 1)]
-    spread = codes[train].std(axis=0)
-    z = (codes - codes[train].mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
+    z = standardised(codes, codes[train])
     right, chance = [], []
     for column in classes.T:
-        present, known = np.unique(column[train], return_inverse=True)
-        known = known.reshape(-1)
-        chance.append(float(np.mean(column[held_out] == present[np.bincount(known).argmax()])))
-        if len(present) < 2:
-            guess = np.full(len(held_out), present[0])
-        elif predictor == "linear":
-            guess = present[fit_softmax(z[train], known, len(present)).predict(z[held_out])]
-        else:
-            from unweave.metrics.dci import _fit
-
-            guess = _fit(z[train], column[train], "lightgbm" if has_lightgbm() else "forest", "", 0)[1](
-                z[held_out]
-            )
-        right.append(guess == column[held_out])
+        present, counts = np.unique(column[train], return_counts=True)
+        chance.append(float(np.mean(column[held_out] == present[counts.argmax()])))
+        right.append(_guess(z[train], column[train], z[held_out], predictor) == column[held_out])
     each = np.stack(right, axis=1).astype(np.float64)
     value = float(each.mean())
     low, high = interval_of_terms(value, each.mean(axis=1))
@@ -87,3 +75,14 @@ def downstream_accuracy(
             "of_factors": each.mean(axis=0).tolist(),
         },
     )
+
+
+def _guess(
+    train: NDArray[np.float64], target: NDArray[np.int64], codes: NDArray[np.float64], predictor: str
+) -> NDArray[np.int64]:
+    present, known = np.unique(target, return_inverse=True)
+    if len(present) < 2:
+        return np.full(len(codes), present[0])
+    if predictor == "linear":
+        return np.asarray(present[fit_softmax(train, known.reshape(-1), len(present)).predict(codes)])
+    return np.asarray(fit_predictor(train, target, "lightgbm" if has_lightgbm() else "forest", 0)[1](codes))

@@ -1,22 +1,26 @@
 """The bound and its parts, averaged over images."""
 
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.metrics.score import Score, interval_of_mean
 from unweave.metrics.validation import check_codes
 
 USED_SCALE = 0.5
-"""A latent is used for an image if its posterior standard deviation is below this (SBD app. G)."""
+"""A latent is used for an image if its posterior standard deviation is below this (SBD appendix G)."""
+
+_REFERENCE = "Watters et al. 2019 (SBD), appendix G"
 
 
 def elbo_scores(nll: ArrayLike, kl_per_latent: ArrayLike, scales: ArrayLike) -> dict[str, Score]:
     """ELBO, NLL, KL (nats per image) and the number of latents used, with the 95 % intervals of their means.
 
     NLL = -E_q[log p(x|z)],  KL = sum_j KL_j,  ELBO = -(NLL + KL),  latents used = #{j : scale_j < 0.5}.
-    (The tables of SBD print -ELBO.) ``kl`` carries the mean KL of each latent as ``constants["per_latent"]``, if there
-    is such a thing.
+    (The tables of SBD print -ELBO.) ``kl`` carries the mean KL of each latent as ``constants["per_latent"]``, if the
+    prior factorises.
 
     Args:
         nll: (n,) negative log-likelihood of each image.
@@ -42,48 +46,27 @@ def elbo_scores(nll: ArrayLike, kl_per_latent: ArrayLike, scales: ArrayLike) -> 
         raise UnweaveError(f"kl_per_latent and scales must have one shape, got {kl.shape} and {sd.shape}")
     if len(cost) != len(kl):
         raise UnweaveError(f"nll must have one value per image, got {len(cost)} for {len(kl)} images")
-    per_latent = [interval_of_mean(column) for column in kl.T]
-    extra = {
-        "per_latent": [mean for mean, _, _ in per_latent],
-        "per_latent_low": [low for _, low, _ in per_latent],
-        "per_latent_high": [high for _, _, high in per_latent],
-    }
-    extra = extra if splits else {}
-    used = np.sum(sd < USED_SCALE, axis=1).astype(np.float64)
-    reference = "Watters et al. 2019 (SBD), appendix G"
     n, latents = sd.shape
+    in_nats = {"unit": "nats per image", "samples": n}
+    used = np.sum(sd < USED_SCALE, axis=1).astype(np.float64)
+    counted = {"threshold": USED_SCALE, "samples": n, "latents": latents}
     total = kl.sum(axis=1)
+    parts: list[tuple[str, NDArray[np.float64], float | None, float | None, bool, dict[str, Any]]] = [
+        ("elbo", -cost - total, None, None, True, in_nats),
+        ("nll", cost, None, None, False, in_nats),
+        ("kl", total, 0.0, None, False, {**in_nats, **(_per_latent(kl) if splits else {})}),
+        ("latents_used", used, 0.0, float(latents), True, counted),
+    ]
     return {
-        "elbo": Score(
-            "elbo",
-            *interval_of_mean(-cost - total),
-            (None, None),
-            True,
-            reference,
-            {"unit": "nats per image", "samples": n},
-        ),
-        "nll": Score(
-            "nll",
-            *interval_of_mean(cost),
-            (None, None),
-            False,
-            reference,
-            {"unit": "nats per image", "samples": n},
-        ),
-        "kl": Score(
-            "kl",
-            *interval_of_mean(total),
-            (0.0, None),
-            False,
-            reference,
-            {"unit": "nats per image", "samples": n, **extra},
-        ),
-        "latents_used": Score(
-            "latents_used",
-            *interval_of_mean(used),
-            (0.0, float(latents)),
-            True,
-            reference,
-            {"threshold": USED_SCALE, "samples": n, "latents": latents},
-        ),
+        name: Score(name, *interval_of_mean(values), (low, high), better, _REFERENCE, constants)
+        for name, values, low, high, better, constants in parts
+    }
+
+
+def _per_latent(kl: NDArray[np.float64]) -> dict[str, list[float | None]]:
+    found = [interval_of_mean(column) for column in kl.T]
+    return {
+        "per_latent": [mean for mean, _, _ in found],
+        "per_latent_low": [low for _, low, _ in found],
+        "per_latent_high": [high for _, _, high in found],
     }

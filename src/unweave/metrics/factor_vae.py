@@ -1,40 +1,39 @@
-"""FactorVAE score: the latent that holds still when a factor does."""
+"""FactorVAE score: which latent varies least while a factor is fixed."""
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import UnweaveError, unknown
-from unweave.metrics.interventions import (
-    Encode,
-    EncodeOnce,
-    FactorSource,
-    Plan,
-    independent_votes,
-    plan_blocks,
-    plan_groups,
-)
-from unweave.metrics.score import Score, wilson
-from unweave.metrics.validation import check_codes, check_count, check_pair, check_scales, factor_classes
+from unweave.errors import UnweaveError
+from unweave.metrics.interventions import Encode, EncodeOnce, FactorSource, Plan, plan_groups
+from unweave.metrics.score import Score
+from unweave.metrics.validation import check_codes, check_pair, check_scales, factor_classes
+from unweave.metrics.votes import VotingProtocol, choose_protocol, plan_votes, score_votes, vote_constants
 
 COLLAPSED_VARIANCE = 0.95
 """A latent whose mean posterior variance exceeds this has collapsed to the prior N(0, 1)."""
 
+
+@dataclass(frozen=True)
+class _Protocol(VotingProtocol):
+    """``prune``: spread below which a latent takes no part; ``empty_is_chance``: the score if none is left is 1/K."""
+
+    prune: float = 0.05
+    empty_is_chance: bool = False
+
+
 Mode = Literal["paper", "disentanglement_lib", "disent", "ubisoft"]
-MODES: dict[str, dict[str, Any]] = {
-    "paper": {"samples": 100, "votes": 800, "evaluation_votes": 800, "prune": 0.05, "empty": "chance"},
-    "disentanglement_lib": {
-        "samples": 64,
-        "votes": 10_000,
-        "evaluation_votes": 5_000,
-        "prune": 0.05,
-        "empty": 0,
-    },
-    "disent": {"samples": 64, "votes": 10_000, "evaluation_votes": 5_000, "prune": 0.0, "empty": 0},
-    "ubisoft": {"samples": 200, "votes": 800, "evaluation_votes": 800, "prune": 0.05, "empty": 0},
+MODES = {
+    "paper": _Protocol(100, 800, 800, empty_is_chance=True),
+    "disentanglement_lib": _Protocol(64, 10_000, 5_000),
+    "disent": _Protocol(64, 10_000, 5_000, prune=0.0),
+    "ubisoft": _Protocol(200, 800, 800, rescaled=True),
 }
 """Definitions in use and their constants."""
+
+_REFERENCE = "Kim & Mnih 2018, section 4 and appendix B"
 
 
 def factor_vae_score(
@@ -61,13 +60,13 @@ def factor_vae_score(
     data set is taken as whole where there are fewer than 20 codes for each value).
 
     Collapsed latents take no part. With ``scales`` these are the ones with mean scale^2 > 0.95 (posterior =
-    prior, FAC app. B); without, those whose codes vary less than ``prune`` times the most varying latent.
+    prior, FAC appendix B); without, those whose codes vary less than ``prune`` times the most varying latent.
     Constant latents never vote. If no latent is left, the score is 1/K, the accuracy of a blind guess.
 
     Codes are drawn without replacement where a value has ``samples`` of them and with replacement otherwise;
-    values with one sample only are left out. Continuous factors are cut into 20 bins.
+    values with a single sample are excluded. Continuous factors are cut into 20 bins.
 
-    Modes, by whose definition they are (options that are given count before the mode's):
+    Modes, by whose definition they are (options that are given take precedence over the mode's):
 
     * ``paper``: 100 codes a vote, 800 + 800 votes, pruning as above;
     * ``disentanglement_lib``: 64 codes, 10,000 + 5,000 votes, a latent is pruned if its standard deviation is below
@@ -96,18 +95,16 @@ def factor_vae_score(
         1.0
 
     """
-    given = {"samples": samples, "votes": votes, "evaluation_votes": evaluation_votes, "prune": prune}
-    options = _options(mode, given)
+    protocol = _protocol(mode, samples, votes, evaluation_votes, prune)
     codes, table = check_pair(codes, factors)
     classes, sizes = factor_classes(table)
     sd = None if scales is None else check_scales(scales, codes)
-    active = _active(codes, sd, mode, options["prune"])
+    active = _active(codes, sd, mode, protocol.prune)
+    constants = _constants(mode, protocol, active, sd is not None)
     if not active.any():
-        return _empty(mode, options, len(sizes), sd is not None)
-    total = options["votes"] + options["evaluation_votes"]
-    plan = plan_groups(classes, sizes, total, options["samples"], rng)
-    blocks = plan_blocks(classes, sizes, options["samples"], rng, plan_groups)
-    return _score(codes, plan, blocks, active, len(sizes), mode, options, sd is not None, discrete)
+        return _empty(mode, protocol, len(sizes), constants)
+    plan, blocks = plan_votes(classes, sizes, protocol, rng, plan_groups)
+    return _score(codes[:, active], plan, blocks, len(sizes), mode, protocol, constants, discrete)
 
 
 def factor_vae_score_of(
@@ -136,7 +133,7 @@ def factor_vae_score_of(
         votes: votes that train the classifier.
         evaluation_votes: votes that test it.
         prune: spread below which a latent counts as collapsed, if the encoder gives no scales.
-        once: what was encoded before; shared between metrics.
+        once: the codes that are known already; metrics may share them.
 
     Example:
         >>> from unweave.data import Circles
@@ -149,93 +146,70 @@ def factor_vae_score_of(
         1.0
 
     """  # noqa: E501
-    given = {"samples": samples, "votes": votes, "evaluation_votes": evaluation_votes, "prune": prune}
-    options = _options(mode, given)
+    protocol = _protocol(mode, samples, votes, evaluation_votes, prune)
     once = EncodeOnce(encode, dataset) if once is None else once
-    plan = once.groups(options["votes"] + options["evaluation_votes"], options["samples"], rng)
+    plan = once.groups(protocol.total, protocol.samples, rng)
     codes, sd = check_codes(once.means), once.scales
-    active = _active(codes, sd, mode, options["prune"])
+    active = _active(codes, sd, mode, protocol.prune)
     factors = sum(size != 1 for size in dataset.space.sizes)
+    constants = _constants(mode, protocol, active, sd is not None)
     if not active.any():
-        return _empty(mode, options, factors, sd is not None)
-    return _score(codes, plan, None, active, factors, mode, options, sd is not None, False)
+        return _empty(mode, protocol, factors, constants)
+    return _score(codes[:, active], plan, None, factors, mode, protocol, constants, discrete=False)
 
 
-def _options(mode: str, given: dict[str, Any]) -> dict[str, Any]:
-    if mode not in MODES:
-        raise unknown("mode of factor_vae_score", mode, MODES)
-    options = {**MODES[mode], **{key: value for key, value in given.items() if value is not None}}
-    for key, least in (("samples", 2), ("votes", 1), ("evaluation_votes", 1)):
-        options[key] = check_count(key, options[key], least)
-    if not 0 <= options["prune"] < 1:
-        raise UnweaveError(f"prune must be at least 0 and below 1, got {options['prune']!r}")
-    return options
+def _protocol(
+    mode: str, samples: int | None, votes: int | None, evaluation_votes: int | None, prune: float | None
+) -> _Protocol:
+    given = {"samples": samples, "votes": votes, "evaluation_votes": evaluation_votes, "prune": prune}
+    least = {"samples": 2, "votes": 1, "evaluation_votes": 1}
+    protocol = choose_protocol("factor_vae_score", mode, MODES, given, least)
+    if not 0 <= protocol.prune < 1:
+        raise UnweaveError(f"prune must be at least 0 and below 1, got {protocol.prune!r}")
+    return protocol
 
 
-def _empty(mode: str, options: dict[str, Any], factors: int, by_scale: bool) -> Score:
-    value = 1 / factors if options["empty"] == "chance" else 0.0
-    # No draw was made, so the interval is the one point.
-    constants = _constants(mode, options, np.zeros(0, bool), factors, by_scale)
-    return Score("factor_vae_score", value, value, value, reference=_REFERENCE, constants=constants)
+def _constants(mode: str, protocol: _Protocol, active: NDArray[np.bool_], by_scale: bool) -> dict[str, Any]:
+    if by_scale and mode == "paper":
+        rule = f"mean posterior variance > {COLLAPSED_VARIANCE:g}"
+    else:
+        rule = f"{'relative spread' if mode == 'paper' else 'deviation'} < {protocol.prune:g}"
+    return {"prune": rule, "active_latents": np.flatnonzero(active).tolist()}
 
 
-_REFERENCE = "Kim & Mnih 2018, section 4 and appendix B"
-
-
-def _constants(
-    mode: str, options: dict[str, Any], active: NDArray[np.bool_], factors: int, by_scale: bool
-) -> dict[str, Any]:
-    rule = (
-        "mean posterior variance > 0.95"
-        if by_scale and mode == "paper"
-        else f"{'relative spread' if mode == 'paper' else 'deviation'} < {options['prune']:g}"
-    )
-    return {
-        "mode": mode,
-        "samples": options["samples"],
-        "votes": options["votes"],
-        "evaluation_votes": options["evaluation_votes"],
-        "prune": rule,
-        "active_latents": np.flatnonzero(active).tolist(),
-        "chance": 0.0 if mode == "ubisoft" else 1 / factors,
-    }
+def _empty(mode: str, protocol: _Protocol, factors: int, constants: dict[str, Any]) -> Score:
+    """The score if no latent is left. Nothing is drawn, so the interval is the one point."""
+    value = 1 / factors if protocol.empty_is_chance else 0.0
+    known = {**vote_constants(mode, protocol, factors), **constants}
+    return Score("factor_vae_score", value, value, value, reference=_REFERENCE, constants=known)
 
 
 def _score(
     codes: NDArray[np.float64],
     plan: Plan,
     blocks: Plan | None,
-    active: NDArray[np.bool_],
     factors: int,
     mode: str,
-    options: dict[str, Any],
-    by_scale: bool,
+    protocol: _Protocol,
+    constants: dict[str, Any],
     discrete: bool,
 ) -> Score:
-    votes, tested = options["votes"], options["evaluation_votes"]
-    vote = _still_classes if discrete else _stillest
-    answers = vote(codes[:, active], plan)
-    table = np.zeros((int(active.sum()), factors), dtype=np.int64)
+    """The score of the codes (n, active latents)."""
+    votes = protocol.votes
+    stillest = _stillest_classes if discrete else _stillest
+    answers = stillest(codes, plan)
+    table = np.zeros((codes.shape[1], factors), dtype=np.int64)
     np.add.at(table, (answers[:votes], plan.asked[:votes]), 1)
     classifier = table.argmax(axis=1)
-    right = int(np.sum(classifier[answers[votes:]] == plan.asked[votes:]))
-    value = right / tested
-    of_blocks = None if blocks is None else classifier[vote(codes[:, active], blocks)] == blocks.asked
-    fresh = independent_votes(value, tested, of_blocks)
-    low, high = wilson(value * fresh, fresh)
-    if mode == "ubisoft" and factors > 1:
-        value, low, high = (max(0.0, (x - 1 / factors) / (1 - 1 / factors)) for x in (value, low, high))
-    return Score(
+    return score_votes(
         "factor_vae_score",
-        value,
-        low,
-        high,
-        reference=_REFERENCE,
-        constants={
-            **_constants(mode, options, active, factors, by_scale),
-            "independent_votes": fresh,
-            "vote_table": table.tolist(),
-        },
+        mode,
+        protocol,
+        factors,
+        classifier[answers[votes:]] == plan.asked[votes:],
+        None if blocks is None else classifier[stillest(codes, blocks)] == blocks.asked,
+        _REFERENCE,
+        {**constants, "vote_table": table.tolist()},
     )
 
 
@@ -254,22 +228,22 @@ def _active(
     return moves
 
 
-def _stillest(kept: NDArray[np.float64], plan: Plan) -> NDArray[np.int64]:
-    """For each vote the latent (of those kept) with the smallest variance, (votes,)."""
-    kept = (kept - kept.mean(axis=0)) / kept.std(axis=0)
+def _stillest(codes: NDArray[np.float64], plan: Plan) -> NDArray[np.int64]:
+    """For each vote the latent with the smallest variance, (votes,)."""
+    codes = (codes - codes.mean(axis=0)) / codes.std(axis=0)
     answers = np.empty(len(plan.rows), dtype=np.int64)
     # A few hundred votes at a time keep the gathered codes within the processor's cache.
     for start in range(0, len(plan.rows), 256):
-        drawn = kept[plan.rows[start : start + 256]]
+        drawn = codes[plan.rows[start : start + 256]]
         centre = drawn.mean(axis=1, keepdims=True)
         drawn -= centre
         answers[start : start + 256] = np.einsum("vsd,vsd->vd", drawn, drawn).argmin(axis=1)
     return answers
 
 
-def _still_classes(kept: NDArray[np.float64], plan: Plan) -> NDArray[np.int64]:
+def _stillest_classes(codes: NDArray[np.float64], plan: Plan) -> NDArray[np.int64]:
     """The same for codes that are classes: N^2 - sum_c n_c^2 is Gini's variance up to a constant."""
-    classes = np.stack([np.unique(column, return_inverse=True)[1] for column in kept.T], axis=1)
+    classes = np.stack([np.unique(column, return_inverse=True)[1] for column in codes.T], axis=1)
     sizes = int(classes.max()) + 1
     n, latents = classes.shape
     whole = np.stack([n**2 - np.sum(np.bincount(c) ** 2) for c in classes.T]) / n**2

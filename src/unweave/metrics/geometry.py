@@ -50,9 +50,9 @@ def geometry_score(codes: ArrayLike, factors: ArrayLike, held_out: ArrayLike | N
 
     * ``linear``: the same R^2 for the best affine map (1 also for a sheared or stretched grid);
     * ``unfolded``: share of grid cells whose orientation agrees with the majority: 1 without folds, near 1/2
-      for a grid folded in two (``None`` if the points are no full grid);
-    * ``tilt``: degrees, 0 to 45, by which the plane is turned against the latent axes: MIG minds, geometry
-      does not;
+      for a grid folded in two (``None`` if the points are not a full grid);
+    * ``tilt``: degrees, 0 to 45, by which the plane is turned against the latent axes: it lowers MIG, not the
+      geometry score;
     * ``rotation``: R itself, from the latents to the factors;
     * ``held_out``, ``held_out_linear``, ``held_out_unfolded``: the same on held-out points, with the fit and
       the majority of the others; below 0 means worse than a constant guess.
@@ -110,7 +110,7 @@ def geometry_score(codes: ArrayLike, factors: ArrayLike, held_out: ArrayLike | N
     return Score(
         "geometry",
         min(1.0, max(0.0, _explained(f[~out], similar(z[~out])))),
-        reference="Watters et al. 2019 (SBD), figure 4; Procrustes fit (MET-10)",
+        reference="Watters et al. 2019 (SBD), figure 4; Procrustes fit",
         constants=constants,
     )
 

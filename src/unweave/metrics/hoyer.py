@@ -12,8 +12,8 @@ def hoyer(codes: ArrayLike, *, normalised: bool = True) -> Score:
     """Hoyer sparsity, in [0, 1]: 0 if all entries of a code are equally large, 1 if all but one are zero.
 
     Hoyer(z) = ( sqrt(d) - ||z||_1 / ||z||_2 ) / ( sqrt(d) - 1 ), averaged over the codes. The code of the paper divides
-    each latent by its standard deviation over the data first, which the paper does not say; that is ``normalised``, the
-    default. A code that is zero everywhere counts as dense, and a constant latent is divided by 1.
+    each latent by its standard deviation over the data first, which the paper does not mention; that is ``normalised``,
+    the default. A code that is zero everywhere counts as dense, and a constant latent is divided by 1.
 
     Args:
         codes: (n, latents), two latents or more.

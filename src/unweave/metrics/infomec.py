@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import unknown
-from unweave.metrics.information import Joint
+from unweave.metrics.information import JointCounts
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.score import Score, interval_of_terms
-from unweave.metrics.validation import check_count, check_pair, equal_width_bins, factor_classes
+from unweave.metrics.validation import check_count, check_pair, equal_width_bins, factor_classes, standardised
 
 ACTIVE_SHARE = 1 / 8
 """A latent is active if its range exceeds this share of the largest range."""
@@ -78,6 +78,7 @@ def infomec(
         "bins": bins,
         "samples": len(codes),
         "active_latents": np.flatnonzero(active).tolist(),
+        "information_shares": shares.tolist(),
     }
     reference = "Hsu et al. 2023, section 4"
     names = ("infomec_modularity", "infomec_compactness")
@@ -85,7 +86,6 @@ def infomec(
         name: Score(name, value, *interval, reference=reference, constants=constants)
         for name, value, interval in zip(names, values, intervals, strict=True)
     }
-    scores["infomec_modularity"].constants["information_shares"] = shares.tolist()  # type: ignore[index]
     low, high = interval_of_terms(explicit - optimism, terms)
     scores["infomec_explicitness"] = Score(
         "infomec_explicitness", explicit, low, high, reference=reference, constants=constants
@@ -95,11 +95,11 @@ def infomec(
 
 def _shares(
     codes: NDArray[np.float64], classes: NDArray[np.int64], sizes: tuple[int, ...], estimator: str, bins: int
-) -> tuple[NDArray[np.float64], Joint | None]:
+) -> tuple[NDArray[np.float64], JointCounts | None]:
     """I(z_j; v_k) / H(v_k), (active latents, K), and the counts it came from."""
     if codes.shape[1] == 0:
         return np.zeros((0, len(sizes))), None
-    joint = Joint.of(equal_width_bins(codes, bins), bins, classes, sizes)
+    joint = JointCounts.of(equal_width_bins(codes, bins), bins, classes, sizes)
     information = joint.information
     if estimator == "neighbours":
         from sklearn.feature_selection import mutual_info_classif
@@ -124,7 +124,7 @@ def _slopes(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
-def _influence(joint: Joint, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
+def _influence(joint: JointCounts, slopes: NDArray[np.float64]) -> NDArray[np.float64]:
     """The effect of each sample on a score with these slopes by I_jk / H_k, (n,), up to a constant."""
     influence = np.zeros(joint.binned.shape[1])
     for k, entropy in enumerate(joint.entropies):
@@ -155,14 +155,13 @@ def _explicitness(
 ) -> tuple[float, NDArray[np.float64], float]:
     """The score, the effect of each sample on it, and how much of it is due to testing on the training codes."""
     n = len(codes)
-    spread = codes.std(axis=0)
-    z = (codes - codes.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
+    z = standardised(codes)
     values, terms, optimism = [], np.zeros(n), 0.0
     for column in classes.T:
         present, labels = np.unique(column, return_inverse=True)
         labels = labels.reshape(-1)
         weights = (n / (len(present) * np.bincount(labels)))[labels]
-        # A little penalty keeps the weights finite where the classes can be told apart without error.
+        # A small penalty bounds the weights where the classes can be separated without error.
         model = fit_softmax(z, labels, len(present), ridge=1e-3, sample_weights=weights)
         losses = -model.log_probabilities(z)[np.arange(n), labels]
         null = np.log(len(present))

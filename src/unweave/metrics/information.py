@@ -29,19 +29,19 @@ def mutual_information(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20) 
     """
     bins = check_count("bins", bins, 2)
     codes, table = check_pair(codes, factors, least=bins)
-    return Joint.of(equal_width_bins(codes, bins), bins, *factor_classes(table, bins)).information
+    return JointCounts.of(equal_width_bins(codes, bins), bins, *factor_classes(table, bins)).information
 
 
 @dataclass(frozen=True)
-class Joint:
-    """Joint counts of every binned latent with every factor, and what follows from them.
+class JointCounts:
+    """JointCounts counts of every binned latent with every factor, and what follows from them.
 
     ``information`` (latents, K), ``entropies`` of the factors (K,) and ``code_entropies`` of the latents (latents,) are
-    in nats. ``ratios`` and ``biases`` say how far the information of a pair may be off.
+    in nats. ``ratios`` and ``biases`` give the error of the information of a pair.
 
     Example:
         >>> v = np.arange(40)[:, None] % 2
-        >>> joint = Joint.of(v.T, 2, v, (2,))
+        >>> joint = JointCounts.of(v.T, 2, v, (2,))
         >>> joint.information.round(4).tolist(), joint.entropies.round(4).tolist()
         ([[0.6931]], [0.6931])
     """
@@ -56,7 +56,7 @@ class Joint:
     @classmethod
     def of(
         cls, binned: NDArray[np.int64], bins: int, classes: NDArray[np.int64], sizes: tuple[int, ...]
-    ) -> "Joint":
+    ) -> "JointCounts":
         """Count codes in bins 0 .. bins-1, (latents, n), against classes (n, K) of the given sizes."""
         latents = len(binned)
         rows = binned + bins * np.arange(latents)[:, None]

@@ -1,4 +1,4 @@
-"""Codes of images that share a factor: from codes that are there already, or encoded for the purpose, each once."""
+"""Codes of images that share a factor: chosen among given codes, or encoded for the purpose, each image once."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from unweave.metrics.validation import check_count
 
 Encode = Callable[[Any], Any]
 BLOCKS, BLOCK_VOTES = 10, 200
-"""Blocks of codes, and votes in each, that tell how much a score would change with other codes."""
+"""Blocks of codes, and votes in each, that show how much a score would change with other codes."""
 
 
 class FactorSource(Protocol):
@@ -49,12 +49,16 @@ class Plan:
     rows: NDArray[np.int64]
 
 
+Planner = Callable[[NDArray[np.int64], tuple[int, ...], int, int, np.random.Generator], Plan]
+"""Plans votes from classes (n, K), the factors' sizes, the number of votes, the samples of each and a generator."""
+
+
 def plan_groups(
     classes: NDArray[np.int64], sizes: tuple[int, ...], votes: int, samples: int, rng: np.random.Generator
 ) -> Plan:
     """Votes of ``samples`` rows that share one value of one factor, both drawn at random.
 
-    Rows are drawn without replacement where a value has enough of them; values with one row only are left out.
+    Rows are drawn without replacement where a value has enough of them; values with a single row are excluded.
 
     Example:
         >>> classes = np.array([[0], [0], [1], [1]])
@@ -71,7 +75,7 @@ def plan_groups(
         usable = np.flatnonzero(counts > 1)
         if len(usable) == 0:
             raise UnweaveError(
-                f"every value of factor {k} occurs once only, so no two codes share it: encode more images"
+                f"every value of factor {k} occurs only once, so no two codes share it: encode more images"
             )
         values = usable[rng.integers(0, len(usable), len(mine))]
         rows[mine] = order[firsts[values, None] + draw_subsets(counts[values], samples, rng)]
@@ -106,7 +110,7 @@ def plan_blocks(
     sizes: tuple[int, ...],
     samples: int,
     rng: np.random.Generator,
-    planned: Callable[..., Plan],
+    planner: Planner,
 ) -> Plan | None:
     """``BLOCK_VOTES`` votes within each of ``BLOCKS`` disjoint blocks of the codes; None if the codes are too few.
 
@@ -121,14 +125,14 @@ def plan_blocks(
         return None
     asked, rows = [], []
     for block in np.array_split(rng.permutation(len(classes)), BLOCKS):
-        plan = planned(classes[block], sizes, BLOCK_VOTES, samples, rng)
+        plan = planner(classes[block], sizes, BLOCK_VOTES, samples, rng)
         asked.append(plan.asked)
         rows.append(block[plan.rows])
     return Plan(np.concatenate(asked), np.concatenate(rows))
 
 
 def independent_votes(accuracy: float, votes: int, of_blocks: NDArray[np.bool_] | None) -> float:
-    """How many votes of fresh codes would tell as much about the accuracy as ``votes`` votes of the codes at hand.
+    """How many votes of fresh codes would determine the accuracy as well as ``votes`` votes of the given codes.
 
     Votes share codes, and codes are a sample themselves. With p the accuracy, the variance of the score is
     p (1 - p) / votes plus that due to the codes, which is the variance between blocks, less that of their votes, over
@@ -247,7 +251,7 @@ class EncodeOnce:
             flat[wrong] = self.dataset.evaluation(len(wrong), rng)
             flat[wrong, column[wrong // samples]] = values[wrong // samples, column[wrong // samples]]
         raise UnweaveError(
-            "the data set holds out nearly all images with a factor fixed: nothing is left to encode"
+            "the data set holds out nearly all images with a factor fixed: there is nothing to encode"
         )
 
 

@@ -24,18 +24,18 @@ def irs(
     quantile: float | None = None,
     intervals: int = 1,
 ) -> Score:
-    """Interventional robustness score, in [0, 1]: 1 if each latent stands still while its factor does.
+    """Interventional robustness score, in [0, 1]: 1 if each latent stays constant while its factor does.
 
     With m_j(v) the mean of latent j over the codes whose factor k has value v, and d_jk the mean over v of the
     ``quantile`` of |z_j - m_j(v)| among them,
 
         IRS = sum_j w_j max_k ( 1 - d_jk / w_j ) / sum_j w_j,    w_j = max |z_j - mean z_j|.
 
-    A constant latent has no weight. With few codes for a value the deviations within it are underestimated, so give
-    many.
+    A constant latent has no weight. With few codes for a value the deviations within it are underestimated, so
+    encode many images.
 
     The interval covers the mean of the score over samples of this number of codes: w_j, a maximum, grows with the
-    number for ever unless the codes end at an edge, so there need not be a value of infinitely many. It is 1.96
+    number without limit unless the codes are bounded, so there need not be a value of infinitely many. It is 1.96
     standard errors of IRS = 1 - sum_j d_j / sum_j w_j, from the effect of each sample on both sums:
 
     * on a quantile, (quantile - [deviation <= d]) / density;
@@ -74,7 +74,7 @@ def irs(
     value, robust, weights = _robustness(codes, classes, share)
     low = high = None
     if not weights.any():
-        low = high = value  # nothing moves, so nothing can vary
+        low = high = value  # no latent varies, so the score cannot either
     elif intervals and len(codes) >= LEAST:
         half = 1.96 * _error(codes[:, weights > 0], classes, share)
         low, high = max(0.0, value - half), min(1.0, value + half)

@@ -1,4 +1,4 @@
-"""Linear classifiers that are fast, seeded by nothing and solved to the end."""
+"""Linear classifiers that are fast, deterministic and solved to convergence."""
 
 from dataclasses import dataclass
 
@@ -126,7 +126,7 @@ def fit_thresholds(
     """Slopes and intercepts (classes,) of one-against-the-rest linear support vector machines on a single code.
 
     Each minimises ``(w^2 + b^2) / 2 + C sum_i c_i max(0, 1 - y_i (w z_i + b))^2``, with ``c_i = n / (classes n_k)`` for
-    the samples of the class and 1 for the rest (both classes weighted if there are but two), as scikit-learn's
+    the samples of the class and 1 for the rest (both classes weighted if there are only two), as scikit-learn's
     ``LinearSVC(C=0.01, class_weight="balanced")`` does. All classes are solved at once, by Newton's method.
 
     Args:

@@ -179,6 +179,9 @@ class FunctionMetric(Metric):
             )
         self.needs = frozenset(required & set(ARRAYS))
 
+    def __repr__(self) -> str:
+        return f"FunctionMetric({self.name!r})"
+
     @property
     def labels(self) -> Mapping[str, str]:
         """Labels of the scores."""

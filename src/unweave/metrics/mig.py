@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, unknown
-from unweave.metrics.information import Joint, mutual_information
+from unweave.metrics.information import JointCounts, mutual_information
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count, check_pair, equal_width_bins, factor_classes, without
+from unweave.metrics.validation import check_count, check_pair, drop_columns, equal_width_bins, factor_classes
 
 __all__ = ["mig", "mutual_information"]
 
@@ -51,7 +51,7 @@ def mig(
         factors: (n, K) factor values; each must take two values or more.
         mode: whose definition.
         bins: number of equal-width bins of each latent; the mode's own by default.
-        drop: columns of ``factors`` left out (the authors leave out the shape of dSprites, column 0).
+        drop: columns of ``factors`` to drop (the authors drop the shape of dSprites, column 0).
         intervals: 0 for no interval.
 
     References:
@@ -71,18 +71,11 @@ def mig(
     bins = check_count("bins", MODES[mode] if bins is None else bins, 2)
     intervals = check_count("intervals", intervals, 0)
     codes, table = check_pair(codes, factors, least=bins)
-    table, kept = without(table, drop)
+    table, remaining = drop_columns(table, drop)
     if mode in ("dcf", "ubisoft"):
-        cut = equal_width_bins(table.astype(np.float64), bins).T
-        classes, sizes = factor_classes(cut, bins)
-    else:
-        classes, sizes = factor_classes(table, bins)
-    joint = Joint.of(equal_width_bins(codes, bins), bins, classes, sizes)
-    shares = joint.information / joint.entropies
-    if mode == "ubisoft":
-        own = joint.code_entropies[:, None]
-        shares = np.divide(joint.information, own, out=np.zeros_like(joint.information), where=own > 1e-12)
-    order, gaps = leading_gaps(shares)
+        table = equal_width_bins(table.astype(np.float64), bins).T
+    joint = JointCounts.of(equal_width_bins(codes, bins), bins, *factor_classes(table, bins))
+    order, gaps = leading_gaps(_shares(joint, of_codes=mode == "ubisoft"))
     value, low, high, bias = float(np.mean(gaps)), None, None, 0.0
     if intervals and mode != "ubisoft":
         bias, error = _error(joint, order, gaps)
@@ -97,7 +90,7 @@ def mig(
             "mode": mode,
             "bins": bins,
             "samples": len(codes),
-            "factors": kept,
+            "factors": remaining,
             "bias": bias,
             "gaps": gaps.tolist(),
             "leading_latents": order[0].tolist(),
@@ -105,6 +98,14 @@ def mig(
             "mutual_information": joint.information.tolist(),
         },
     )
+
+
+def _shares(joint: JointCounts, *, of_codes: bool) -> NDArray[np.float64]:
+    """The informations over the entropies of the factors, or over those of the codes, (latents, K)."""
+    if not of_codes:
+        return np.asarray(joint.information / joint.entropies)
+    own = joint.code_entropies[:, None]
+    return np.divide(joint.information, own, out=np.zeros_like(joint.information), where=own > 1e-12)
 
 
 def leading_gaps(shares: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -120,7 +121,7 @@ def leading_gaps(shares: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray
     return order, leading[0] - (leading[1] if len(leading) > 1 else 0.0)
 
 
-def _error(joint: Joint, order: NDArray[np.intp], gaps: NDArray[np.float64]) -> tuple[float, float]:
+def _error(joint: JointCounts, order: NDArray[np.intp], gaps: NDArray[np.float64]) -> tuple[float, float]:
     """Bias and standard error of the mean gap."""
     n, factors = joint.binned.shape[1], joint.classes.shape[1]
     influence, bias, second = np.zeros(n), 0.0, 0.0
@@ -142,14 +143,14 @@ def _neighbours(codes: ArrayLike, factors: ArrayLike, drop: Sequence[int]) -> Sc
     from sklearn.feature_selection import mutual_info_classif
 
     codes, table = check_pair(codes, factors, least=20)
-    table, kept = without(table, drop)
+    table, remaining = drop_columns(table, drop)
     classes, sizes = factor_classes(table)
     information = np.stack([mutual_info_classif(codes, column, random_state=0) for column in classes.T], 1)
     counts = [np.bincount(column) / len(column) for column in classes.T]
     entropies = np.array([-float(np.sum(p * np.log(np.where(p > 0, p, 1.0)))) for p in counts])
     order, gaps = leading_gaps(information / entropies)
     if len(sizes) == 0:
-        raise UnweaveError("at least one factor must be kept")
+        raise UnweaveError("at least one factor must remain")
     return Score(
         "mig",
         min(1.0, float(np.mean(gaps))),
@@ -158,7 +159,7 @@ def _neighbours(codes: ArrayLike, factors: ArrayLike, drop: Sequence[int]) -> Sc
             "mode": "disentangle",
             "neighbours": 3,
             "samples": len(codes),
-            "factors": kept,
+            "factors": remaining,
             "gaps": gaps.tolist(),
             "leading_latents": order[0].tolist(),
             "entropies": entropies.tolist(),

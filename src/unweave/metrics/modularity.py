@@ -1,4 +1,4 @@
-"""Modularity and explicitness: whether a latent knows one factor only, and whether a linear classifier finds it."""
+"""Modularity and explicitness: whether each latent knows a single factor, and whether a linear classifier reads it."""
 
 from typing import Literal
 
@@ -6,10 +6,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import unknown
-from unweave.metrics.information import Joint
+from unweave.metrics.information import JointCounts
 from unweave.metrics.linear import fit_softmax
 from unweave.metrics.score import Score, interval_of_terms
-from unweave.metrics.validation import check_count, check_pair, equal_width_bins, factor_classes, halves
+from unweave.metrics.validation import (
+    check_count,
+    check_pair,
+    equal_width_bins,
+    factor_classes,
+    split_samples,
+    standardised,
+)
 
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft"]
 MODES: dict[str, int] = {"disentanglement_lib": 20, "dcf": 20, "ubisoft": 10}
@@ -21,7 +28,7 @@ def modularity(
     """Modularity, in [0, 1]: 1 if each latent has mutual information with one factor at most.
 
     modularity = mean_j ( 1 - sum_{k != k*} I_jk^2 / (I_jk*^2 (K - 1)) ), with k* the factor that latent j knows most
-    of, from binned codes. A latent that knows nothing counts 0. It asks nothing of completeness: duplicated codes
+    of, from binned codes. A latent that knows nothing counts 0. Completeness does not matter: duplicated codes
     score 1.
     The interval is that of the value which a large sample would have: 1.96 standard errors, from the influence of each
     sample on the frequencies that are counted, around the score of the informations less their bias.
@@ -51,7 +58,7 @@ def modularity(
     if mode != "disentanglement_lib":
         table = equal_width_bins(table.astype(np.float64), bins).T
     classes, sizes = factor_classes(table, bins)
-    joint = Joint.of(equal_width_bins(codes, bins), bins, classes, sizes)
+    joint = JointCounts.of(equal_width_bins(codes, bins), bins, classes, sizes)
     each = _modularities(joint.information)
     value = float(np.mean(each))
     centre = float(np.mean(_modularities(joint.unbiased())))
@@ -84,7 +91,7 @@ def _modularities(information: NDArray[np.float64]) -> NDArray[np.float64]:
     return result
 
 
-def _influence(joint: Joint) -> NDArray[np.float64]:
+def _influence(joint: JointCounts) -> NDArray[np.float64]:
     """The effect of each sample on the score, (n,), up to a constant."""
     unbiased = joint.unbiased()
     latents, factors = unbiased.shape
@@ -142,11 +149,10 @@ def explicitness(
     codes, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(0) if rng is None else rng
     classes, _ = factor_classes(table)
-    train, held_out = halves(len(codes), rng, test)
+    train, held_out = split_samples(len(codes), rng, test)
     if mode == "ubisoft":
         train = held_out = np.arange(len(codes))
-    spread = codes[train].std(axis=0)
-    z = (codes - codes[train].mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
+    z = standardised(codes, codes[train])
     areas, influence = [], np.zeros(len(held_out))
     for column in classes.T:
         present, labels = np.unique(column[train], return_inverse=True)
@@ -182,7 +188,7 @@ def roc_areas(
 ) -> tuple[float, NDArray[np.float64]]:
     """The mean area under the ROC curves of ``scores`` (n, classes), and the effect of each sample on it, (n,).
 
-    A value that does not occur in ``truth``, or is all of it, has no curve and is left out.
+    A value that does not occur in ``truth``, or is all of it, has no curve and is excluded.
 
     Example:
         >>> scores = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from unweave import references
 from unweave.errors import UnweaveError, plain, unknown
-from unweave.metrics.aggregate import decomposition, gaussian_total_correlation
 from unweave.metrics.beta_vae import beta_vae_score
-from unweave.metrics.dci import dci, has_lightgbm
+from unweave.metrics.dci import dci
+from unweave.metrics.decomposition import decomposition, gaussian_total_correlation
 from unweave.metrics.downstream import downstream_accuracy
 from unweave.metrics.factor_vae import factor_vae_score
 from unweave.metrics.hoyer import hoyer
@@ -21,6 +21,7 @@ from unweave.metrics.irs import irs
 from unweave.metrics.metric import ARRAYS, Answer, AnyMetric, Encoded, FunctionMetric, Metric
 from unweave.metrics.mig import mig
 from unweave.metrics.modularity import explicitness, modularity
+from unweave.metrics.predictors import has_lightgbm
 from unweave.metrics.sampled_mig import sampled_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
@@ -98,7 +99,7 @@ METRICS: dict[str, Metric] = {
             sentence="How well a linear classifier ranks each value of each factor; 0.5 is guessing.",
         ),
         FunctionMetric(
-            irs, labels={"irs": "IRS"}, sentence="1 if each latent stands still while its factor does."
+            irs, labels={"irs": "IRS"}, sentence="1 if each latent stays constant while its factor does."
         ),
         FunctionMetric(
             infomec,
@@ -280,7 +281,7 @@ def sentence_of(score: str) -> str:
 
     Example:
         >>> sentence_of("irs")
-        '1 if each latent stands still while its factor does.'
+        '1 if each latent stays constant while its factor does.'
     """
     metric = metric_of(score)
     return "" if metric is None else metric.sentence

@@ -10,7 +10,7 @@ from unweave.errors import UnweaveError, unknown
 from unweave.metrics.aggregate import Mixture, log_joint
 from unweave.metrics.mig import leading_gaps
 from unweave.metrics.score import Score
-from unweave.metrics.validation import check_count, check_pair, check_scales, factor_classes, without
+from unweave.metrics.validation import check_count, check_pair, check_scales, drop_columns, factor_classes
 
 Mode = Literal["paper", "beta_tcvae", "disentangling_vae"]
 MODES = ("paper", "beta_tcvae", "disentangling_vae")
@@ -40,7 +40,7 @@ def sampled_mig(
 
     Modes: ``paper``; ``beta_tcvae``: normalised by log |V_k| (equal for a full grid; its authors also drop the shape of
     dSprites, ``drop=(0,)``); ``disentangling_vae``: as that, but the entropies are averaged over the posterior *means*
-    instead of samples (its transposed index is a fault and not copied).
+    instead of samples (its transposed index is an error and not copied).
 
     Args:
         means: (N, latents) posterior means.
@@ -49,8 +49,8 @@ def sampled_mig(
         rng: source of the draws.
         mode: whose definition.
         samples: draws per entropy.
-        drop: columns of ``factors`` left out.
-        tell: told what is being done.
+        drop: columns of ``factors`` to drop.
+        tell: called with a line of text on the progress.
 
     References:
         Chen et al. 2018, section 4 and appendix C.
@@ -66,42 +66,17 @@ def sampled_mig(
     samples = check_count("samples", samples, 2)
     mu, table = check_pair(means, factors)
     sd = check_scales(scales, mu)
-    table, kept = without(table, drop)
+    table, remaining = drop_columns(table, drop)
     classes, sizes = factor_classes(table)
-    latents = mu.shape[1]
     spread = 0.0 if mode == "disentangling_vae" else 1.0
-    rows = rng.integers(0, len(mu), samples)
-    z = mu[rows] + spread * sd[rows] * rng.normal(size=(samples, latents))
-    groups = [_draw_values(classes[:, k], size, samples, rng) for k, size in enumerate(sizes)]
-    noise = [rng.normal(size=(len(drawn), latents)) for drawn in groups]
-    entropies, conditional = np.empty(latents), np.empty((latents, len(sizes)))
-    of_all = np.empty((latents, samples))
-    of_values = [np.empty((latents, size, samples)) for size in sizes]
-    for j in range(latents):
-        tell(f"sampled MIG: latent {j + 1} of {latents}")
-        mixture = Mixture(mu[:, j], sd[:, j], classes, sizes)
-        of_all[j] = mixture.log_density(z[:, j], None, None)
-        entropies[j] = -of_all[j].mean()
-        for k, size in enumerate(sizes):
-            drawn, eps = groups[k], noise[k]
-            here = mu[drawn, j] + spread * sd[drawn, j] * eps[:, j]
-            of_values[k][j] = mixture.log_density(here, k, classes[drawn, k]).reshape(size, samples)
-            conditional[j, k] = -of_values[k][j].mean()
+    of_all, of_values = _log_densities(mu, spread * sd, sd, classes, sizes, samples, rng, tell)
+    entropies = np.array([-logs.mean() for logs in of_all])
+    conditional = np.array([[-logs[j].mean() for logs in of_values] for j in range(mu.shape[1])])
     information = np.maximum(entropies[:, None] - conditional, 0.0)
     normalisers = _normalisers(classes, sizes, mode)
     order, gaps = leading_gaps(information / normalisers)
     value = float(np.mean(gaps))
-    # Latents share their draws: errors of H(z_j) cancel in part between latents, and so do those of H(z_j | v_k).
-    weights = np.zeros((len(sizes), latents))
-    variance = 0.0
-    for k, (size, normaliser) in enumerate(zip(sizes, normalisers, strict=True)):
-        for sign, j in zip((1, -1), order[:, k], strict=False):
-            if information[j, k] > 0:
-                weights[k, j] = sign / normaliser / len(sizes)
-        terms = np.tensordot(weights[k], of_values[k], 1)
-        variance += float(np.mean(terms.var(axis=1))) / samples / size
-    variance += float(np.var(weights.sum(axis=0) @ of_all)) / samples
-    half = 1.96 * float(np.sqrt(variance))
+    half = 1.96 * _standard_error(information, normalisers, order, of_all, of_values)
     return Score(
         "sampled_mig",
         value,
@@ -112,13 +87,64 @@ def sampled_mig(
             "mode": mode,
             "samples": samples,
             "images": len(mu),
-            "factors": kept,
+            "factors": remaining,
             "gaps": gaps.tolist(),
             "leading_latents": order[0].tolist(),
             "entropies": normalisers.tolist(),
             "mutual_information": information.tolist(),
         },
     )
+
+
+def _log_densities(
+    means: Floats,
+    noise_scales: Floats,
+    scales: Floats,
+    classes: NDArray[np.int64],
+    sizes: tuple[int, ...],
+    samples: int,
+    rng: np.random.Generator,
+    tell: Callable[[str], None],
+) -> tuple[Floats, list[Floats]]:
+    """``log q(z_j)`` of draws, (latents, samples), and for each factor ``log q(z_j | v)``, (latents, values, samples).
+
+    Draws are means plus noise of ``noise_scales``; the mixtures have ``scales``.
+    """
+    latents = means.shape[1]
+    rows = rng.integers(0, len(means), samples)
+    z = means[rows] + noise_scales[rows] * rng.normal(size=(samples, latents))
+    groups = [_draw_values(classes[:, k], size, samples, rng) for k, size in enumerate(sizes)]
+    noise = [rng.normal(size=(len(drawn), latents)) for drawn in groups]
+    of_all = np.empty((latents, samples))
+    of_values = [np.empty((latents, size, samples)) for size in sizes]
+    for j in range(latents):
+        tell(f"sampled MIG: latent {j + 1} of {latents}")
+        mixture = Mixture(means[:, j], scales[:, j], classes, sizes)
+        of_all[j] = mixture.log_density(z[:, j], None, None)
+        for k, (size, drawn) in enumerate(zip(sizes, groups, strict=True)):
+            here = means[drawn, j] + noise_scales[drawn, j] * noise[k][:, j]
+            of_values[k][j] = mixture.log_density(here, k, classes[drawn, k]).reshape(size, samples)
+    return of_all, of_values
+
+
+def _standard_error(
+    information: Floats, normalisers: Floats, order: NDArray[np.intp], of_all: Floats, of_values: list[Floats]
+) -> float:
+    """Of the mean gap, from the log densities that were averaged.
+
+    Latents share their draws: errors of H(z_j) cancel in part between latents, and so do those of H(z_j | v_k).
+    """
+    latents, samples = of_all.shape
+    weights = np.zeros((len(normalisers), latents))
+    variance = 0.0
+    for k, (normaliser, logs) in enumerate(zip(normalisers, of_values, strict=True)):
+        for sign, j in zip((1, -1), order[:, k], strict=False):
+            if information[j, k] > 0:
+                weights[k, j] = sign / normaliser / len(normalisers)
+        terms = np.tensordot(weights[k], logs, 1)
+        variance += float(np.mean(terms.var(axis=1))) / samples / logs.shape[1]
+    variance += float(np.var(weights.sum(axis=0) @ of_all)) / samples
+    return float(np.sqrt(variance))
 
 
 def subspace_mig(
@@ -146,10 +172,10 @@ def subspace_mig(
         rng: source of the draws.
         subspaces: sizes of the subspaces, in the order of the latents, e.g. (4, 4, 4, 4, 4).
         samples: draws.
-        drop: columns of ``factors`` left out.
+        drop: columns of ``factors`` to drop.
 
     References:
-        Stuehmer et al. 2020 (ISA), section 3 (subspaces) with Chen et al. 2018, Eq. 6.
+        Stühmer et al. 2020 (ISA), section 3 (subspaces) with Chen et al. 2018, Eq. 6.
 
     Example:
         >>> v = np.stack(np.meshgrid(range(8), range(8)), -1).reshape(-1, 2)
@@ -162,28 +188,14 @@ def subspace_mig(
     samples = check_count("samples", samples, 2)
     mu, table = check_pair(means, factors)
     sd = check_scales(scales, mu)
-    if (
-        any(isinstance(s, bool) or not isinstance(s, int | np.integer) or s < 1 for s in subspaces)
-        or sum(subspaces) != mu.shape[1]
-    ):
+    whole = all(isinstance(s, int | np.integer) and not isinstance(s, bool) and s > 0 for s in subspaces)
+    if not whole or sum(subspaces) != mu.shape[1]:
         raise UnweaveError(
             f"subspaces must be sizes that sum to the {mu.shape[1]} latents, got {tuple(subspaces)}"
         )
-    table, kept = without(table, drop)
+    table, remaining = drop_columns(table, drop)
     classes, sizes = factor_classes(table)
-    rows = rng.integers(0, len(mu), samples)
-    z = mu[rows] + sd[rows] * rng.normal(size=(samples, mu.shape[1]))
-    ends = np.cumsum(subspaces)
-    ratios = np.empty((len(subspaces), len(sizes), samples))
-    for s, (end, size) in enumerate(zip(ends, subspaces, strict=True)):
-        own = slice(int(end) - int(size), int(end))
-        whole = log_joint(z[:, own], mu[:, own], sd[:, own])
-        for k, values in enumerate(sizes):
-            for which in range(values):
-                here, drawn = classes[:, k] == which, classes[rows, k] == which
-                if drawn.any():
-                    within = log_joint(z[drawn, own], mu[here, own], sd[here, own])
-                    ratios[s, k, drawn] = within - whole[drawn]
+    ratios = _subspace_ratios(mu, sd, classes, sizes, subspaces, samples, rng)
     information = np.maximum(ratios.mean(axis=2), 0.0)
     normalisers = _normalisers(classes, sizes, "paper")
     order, gaps = leading_gaps(information / normalisers)
@@ -198,17 +210,42 @@ def subspace_mig(
         value,
         max(0.0, value - half),
         min(1.0, value + half),
-        reference="Stuehmer et al. 2020 (ISA); Chen et al. 2018, Eq. 6",
+        reference="Stühmer et al. 2020 (ISA); Chen et al. 2018, Eq. 6",
         constants={
             "subspaces": [int(s) for s in subspaces],
             "samples": samples,
             "images": len(mu),
-            "factors": kept,
+            "factors": remaining,
             "gaps": gaps.tolist(),
             "leading_subspaces": order[0].tolist(),
             "mutual_information": information.tolist(),
         },
     )
+
+
+def _subspace_ratios(
+    means: Floats,
+    scales: Floats,
+    classes: NDArray[np.int64],
+    sizes: tuple[int, ...],
+    subspaces: Sequence[int],
+    samples: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """``log q(z_s | v_k) / q(z_s)`` of draws of (image, z), (subspaces, K, samples)."""
+    rows = rng.integers(0, len(means), samples)
+    z = means[rows] + scales[rows] * rng.normal(size=(samples, means.shape[1]))
+    ratios = np.empty((len(subspaces), len(sizes), samples))
+    for s, (end, size) in enumerate(zip(np.cumsum(subspaces), subspaces, strict=True)):
+        own = slice(int(end) - int(size), int(end))
+        whole = log_joint(z[:, own], means[:, own], scales[:, own])
+        for k, values in enumerate(sizes):
+            for value in range(values):
+                here, drawn = classes[:, k] == value, classes[rows, k] == value
+                if drawn.any():
+                    within = log_joint(z[drawn, own], means[here, own], scales[here, own])
+                    ratios[s, k, drawn] = within - whole[drawn]
+    return ratios
 
 
 def _draw_values(

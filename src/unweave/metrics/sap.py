@@ -9,14 +9,14 @@ from unweave.errors import unknown
 from unweave.metrics.linear import fit_thresholds
 from unweave.metrics.mig import leading_gaps
 from unweave.metrics.score import Score, interval_of_held_out, interval_of_terms
-from unweave.metrics.validation import check_pair, equal_width_bins, factor_classes, halves
+from unweave.metrics.validation import check_pair, equal_width_bins, factor_classes, split_samples
 
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft", "latte"]
 MODES = ("disentanglement_lib", "dcf", "ubisoft", "latte")
 UNPENALISED = 100.0
 """C of machines whose penalty does not matter: that of 10,000 times as many codes."""
 HALF_SAMPLES = 6
-"""Random halves of the training codes, for what machines owe to the codes they were trained on."""
+"""Random halves of the training codes, for the variance of machines between training sets."""
 
 
 def sap(
@@ -33,10 +33,10 @@ def sap(
     guesses factor k from latent j alone.
 
     The interval covers the value of infinitely many codes. Machines minimise a penalty plus a sum over codes, which
-    holds them back when codes are few: the interval is that of machines without penalty, of the mean over the held-out
+    biases them when codes are few: the interval is that of machines without penalty, of the mean over the held-out
     codes of the gap between the two latents that lead on the training codes. It may lie beside the value. Margins are
     not placed where accuracy is highest, so it moves with them in proportion: machines trained on random halves of the
-    training codes say how much, see :func:`~unweave.metrics.score.interval_of_held_out`.
+    training codes show how much, see :func:`~unweave.metrics.score.interval_of_held_out`.
 
     Modes, by the library whose definition they are:
 
@@ -72,24 +72,14 @@ def sap(
         codes = equal_width_bins(codes, 20).T.astype(np.float64)
         table = equal_width_bins(table.astype(np.float64), 20).T
     classes = factor_classes(table)[0]
-    train, held_out = halves(len(codes), rng, test)
+    train, held_out = split_samples(len(codes), rng, test)
     if mode == "latte":
         train = held_out = np.arange(len(codes))
     right, _ = _guesses(codes, classes, train, held_out, 1.0 if mode == "latte" else 0.01)
     accuracy = right.mean(axis=2)
     _, gaps = leading_gaps(accuracy)
     value = float(np.mean(gaps))
-    right, trained = _guesses(codes, classes, train, held_out, UNPENALISED)
-    # Leaders chosen on the codes that test them would seem better than they are.
-    order, _ = leading_gaps(trained)
-    terms = _gap_of_leaders(right, order)
-    centre = float(np.mean(terms))
-    of_halves = []
-    for _ in range(HALF_SAMPLES):
-        half = rng.permutation(train)[: len(train) // 2]
-        guessed, _ = _guesses(codes, classes, half, held_out, UNPENALISED, order)
-        of_halves.append(_gap_of_leaders(guessed, order))
-    low, high = interval_of_held_out(terms, of_halves)
+    centre, low, high = _unpenalised(codes, classes, train, held_out, rng)
     return Score(
         "sap",
         value,
@@ -105,6 +95,26 @@ def sap(
             "accuracies": accuracy.tolist(),
         },
     )
+
+
+def _unpenalised(
+    codes: NDArray[np.float64],
+    classes: NDArray[np.int64],
+    train: NDArray[np.int64],
+    held_out: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> tuple[float, float, float]:
+    """The score of machines without penalty, and its interval."""
+    right, trained = _guesses(codes, classes, train, held_out, UNPENALISED)
+    # Leaders chosen on the codes that test them would seem better than they are.
+    order, _ = leading_gaps(trained)
+    terms = _gap_of_leaders(right, order)
+    of_halves = []
+    for _ in range(HALF_SAMPLES):
+        half = rng.permutation(train)[: len(train) // 2]
+        guessed, _ = _guesses(codes, classes, half, held_out, UNPENALISED, order)
+        of_halves.append(_gap_of_leaders(guessed, order))
+    return float(np.mean(terms)), *interval_of_held_out(terms, of_halves)
 
 
 def _gap_of_leaders(right: NDArray[np.bool_], order: NDArray[np.intp]) -> NDArray[np.float64]:
@@ -127,7 +137,7 @@ def _guesses(
 ) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
     """Which held-out codes each latent guesses rightly, (latents, K, held out), and its training accuracy.
 
-    ``only`` (m, K) names the latents that are asked for each factor; the others guess nothing.
+    ``only`` (m, K) holds the latents that are used for each factor; the others guess nothing.
     """
     right = np.zeros((codes.shape[1], classes.shape[1], len(held_out)), dtype=bool)
     trained = np.zeros(right.shape[:2])

@@ -1,4 +1,4 @@
-"""The one shape in which every metric answers."""
+"""The form in which every metric answers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from unweave.errors import UnweaveError
 
 @dataclass(frozen=True)
 class Score:
-    """A measured number, how sure it is, what it may be, and what it was measured with.
+    """A measured number, its interval, its range, and the settings it was measured with.
 
     ``low`` and ``high`` bound the 95 % interval of ``value`` (``None`` where nothing was drawn at random).
     ``range`` holds the smallest and largest possible value (``None``: unbounded). ``constants`` holds every
@@ -143,11 +143,12 @@ def interval_of_halves(
 ) -> tuple[float, float]:
     """The 95 % interval of a score from its values on H random halves of the samples (without replacement).
 
-    half width = t_(H-1) sd. Let each of n samples shift the score by a share of its own, and let chance, which any
-    other choice of samples would throw anew, add a variance of c: the score varies by v / n + c. Given the n samples,
-    the first part of the score of a half varies by v / (n/2), less the half that all halves share, v / n again; and c
-    is thrown anew for each. So sd is the standard error of the whole as it stands, whichever of the two is larger
-    (blocks of n / B samples would count c only 1/B times). A systematic shift between small and large samples cancels.
+    half width = t_(H-1) sd. Let each of n samples shift the score by a share of its own, and let chance, which is
+    drawn again for any other choice of samples, add a variance of c: the score varies by v / n + c. Given the n
+    samples, the first part of the score of a half varies by v / (n/2), less the half that all halves share, v / n
+    again; and c is drawn again for each. So sd is the standard error of the whole, whichever of the two is
+    larger (blocks of n / B samples would count c only 1/B times). A systematic shift between small and large samples
+    cancels.
 
     References:
         Politis & Romano 1994, "Large sample confidence regions based on subsamples under minimal assumptions";
@@ -165,7 +166,7 @@ def interval_of_halves(
 def interval_of_terms(
     value: float, terms: np.ndarray[Any, np.dtype[np.float64]], range: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[float, float]:
-    """The 95 % interval of a score that is the mean of independent ``terms`` (n,), kept within its range.
+    """The 95 % interval of a score that is the mean of independent ``terms`` (n,), clipped to its range.
 
     Where all terms agree the interval is that of a proportion of 0 or 1 of as many trials (Wilson's), which has width.
 

@@ -1,4 +1,4 @@
-"""What a handful of seeds can tell: intervals, differences, ranks."""
+"""Statistics of a few seeds: intervals, differences, ranks."""
 
 import itertools
 import math

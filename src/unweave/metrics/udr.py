@@ -1,4 +1,4 @@
-"""Agreement between models that differ in their seed alone: a judgement of disentanglement without labels."""
+"""Agreement between models that differ only in their seed: a score of disentanglement without labels."""
 
 from collections.abc import Sequence
 

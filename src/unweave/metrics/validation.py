@@ -1,4 +1,4 @@
-"""What every metric asks of codes and factors before it measures anything."""
+"""Checks of codes and factors that every metric makes, and their classes and bins."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -92,11 +92,11 @@ def _counted(column: NDArray[Any]) -> int | None:
     return top + 1 if np.all(np.bincount(column, minlength=top + 1)) else None
 
 
-def without(table: NDArray[Any], drop: Sequence[int]) -> tuple[NDArray[Any], list[int]]:
-    """The table without the columns in ``drop``, and the numbers of those that stay.
+def drop_columns(table: NDArray[Any], drop: Sequence[int]) -> tuple[NDArray[Any], list[int]]:
+    """The table without the columns in ``drop``, and the numbers of those that remain.
 
     Example:
-        >>> without(np.array([[1, 2, 3]]), [0])[1]
+        >>> drop_columns(np.array([[1, 2, 3]]), [0])[1]
         [1, 2]
 
     """
@@ -125,11 +125,31 @@ def check_scales(scales: ArrayLike, codes: NDArray[np.float64]) -> NDArray[np.fl
     return checked
 
 
-def halves(n: int, rng: np.random.Generator, share: float) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Row numbers of a training and a test part; ``share`` of the ``n`` rows are tested.
+def standardised(values: NDArray[np.float64], like: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+    """``values`` (n, columns) less the mean of ``like``, over its standard deviation; constant columns stay undivided.
+
+    Args:
+        values: to standardise.
+        like: (m, columns) where means and deviations come from; the values themselves by default.
 
     Example:
-        >>> [len(part) for part in halves(9, np.random.default_rng(0), 1 / 3)]
+        >>> standardised(np.array([[1.0, 7.0], [3.0, 7.0]])).tolist()
+        [[-1.0, 0.0], [1.0, 0.0]]
+
+    """
+    source = values if like is None else like
+    spread = source.std(axis=0)
+    result: NDArray[np.float64] = (values - source.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0)
+    return result
+
+
+def split_samples(
+    n: int, rng: np.random.Generator, share: float
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Row numbers of a training and a test part; ``share`` of the ``n`` rows are for the test.
+
+    Example:
+        >>> [len(part) for part in split_samples(9, np.random.default_rng(0), 1 / 3)]
         [6, 3]
 
     """

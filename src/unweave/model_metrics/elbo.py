@@ -5,11 +5,8 @@ from typing import final
 
 import numpy as np
 
-from unweave.data import Dataset
 from unweave.metrics import Score, elbo_scores
-from unweave.model_metrics.codes import Codes
-from unweave.model_metrics.model_metric import ModelMetric
-from unweave.vae import Model
+from unweave.model_metrics.model_metric import Evaluated, ModelMetric
 
 
 @final
@@ -17,8 +14,9 @@ class ELBO(ModelMetric):
     """ELBO, NLL, KL and latents used; nothing for a model without a likelihood.
 
     Example:
+        >>> from unweave.model_metrics import Codes
         >>> codes = Codes(np.zeros((2, 1)), np.full((2, 1), 0.1), np.ones((2, 1)), None, np.array([10.0, 12.0]), 1)
-        >>> ELBO().compute(None, None, codes, None)["elbo"].value
+        >>> ELBO().compute(Evaluated(None, None, codes), None)["elbo"].value
         -12.0
     """
 
@@ -30,9 +28,8 @@ class ELBO(ModelMetric):
         """Four scores."""
         return {"elbo": "ELBO", "nll": "NLL", "kl": "KL", "latents_used": "latents used"}
 
-    def compute(
-        self, model: Model, dataset: Dataset, codes: Codes, rng: np.random.Generator
-    ) -> dict[str, Score]:
+    def compute(self, evaluated: Evaluated, rng: np.random.Generator) -> dict[str, Score]:
         """From the images of the sample that were decoded as well."""
+        codes = evaluated.codes
         n = len(codes.nll)
         return elbo_scores(codes.nll, codes.kl[:n], codes.scales[:n]) if n else {}

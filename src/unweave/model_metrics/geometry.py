@@ -4,11 +4,8 @@ from typing import final
 
 import numpy as np
 
-from unweave.data import Dataset
 from unweave.metrics import Score, embed_grid
-from unweave.model_metrics.codes import Codes
-from unweave.model_metrics.model_metric import ModelMetric
-from unweave.vae import Model
+from unweave.model_metrics.model_metric import Evaluated, ModelMetric
 
 
 @final
@@ -18,19 +15,20 @@ class Geometry(ModelMetric):
     Example:
         >>> from unweave import VAE
         >>> from unweave.data import Circles
+        >>> from unweave.model_metrics import Codes
         >>> vae, circles, rng = VAE.assemble((3, 32, 32), latents=2), Circles(size=32), np.random.default_rng(0)
         >>> zeros, factors = np.zeros((2, 2)), np.array([[0.0, 0.0], [1.0, 1.0]])
-        >>> list(Geometry().compute(vae, circles, Codes(zeros, zeros + 1, zeros, factors, np.zeros(0), 1), rng))
+        >>> codes = Codes(zeros, zeros + 1, zeros, factors, np.zeros(0), step=1)
+        >>> list(Geometry().compute(Evaluated(vae, circles, codes), rng))
         ['geometry']
     """
 
     name = "geometry"
     sentence = "How close a grid of two factors stays to a copy of itself in two latents."
 
-    def compute(
-        self, model: Model, dataset: Dataset, codes: Codes, rng: np.random.Generator
-    ) -> dict[str, Score]:
+    def compute(self, evaluated: Evaluated, rng: np.random.Generator) -> dict[str, Score]:
         """Encodes the images of the grid."""
-        known = dataset.space is not None and codes.varying_factors is not None
-        grid = embed_grid(model.codes, dataset) if known else None
+        dataset = evaluated.dataset
+        known = dataset.space is not None and evaluated.codes.varying_factors is not None
+        grid = embed_grid(evaluated.model.codes, dataset) if known else None
         return {} if grid is None else {"geometry": grid.score()}

@@ -10,13 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from unweave.data import Dataset
 from unweave.errors import UnweaveError
 from unweave.metrics import Score
 from unweave.metrics.score import interval_of_mean
-from unweave.model_metrics.codes import Codes
-from unweave.model_metrics.model_metric import ModelMetric
-from unweave.vae import VAE, Model, as_tensor
+from unweave.model_metrics.model_metric import Evaluated, ModelMetric
+from unweave.vae import VAE, as_tensor
 
 PARTICLES = 5_000
 """Particles per image, as in FAC appendix E."""
@@ -107,7 +105,7 @@ class LogLikelihood(ModelMetric):
         >>> from unweave.data import XYSquares
         >>> vae, squares, rng = VAE.assemble((3, 64, 64), latents=2), XYSquares(), np.random.default_rng(0)
         >>> metric = LogLikelihood(particles=5, images=2)
-        >>> metric.compute(vae, squares, None, rng).constants["images"]
+        >>> metric.compute(Evaluated(vae, squares, None), rng).constants["images"]
         2
     """
 
@@ -117,21 +115,15 @@ class LogLikelihood(ModelMetric):
     name = "log_likelihood"
     sentence = "Importance-weighted bound on log p(x), 5000 particles; takes minutes."
 
-    def compute(
-        self,
-        model: Model,
-        dataset: Dataset,
-        codes: Codes,
-        rng: np.random.Generator,
-        tell: Callable[[str], None] = lambda _: None,
-    ) -> Score:
+    def compute(self, evaluated: Evaluated, rng: np.random.Generator) -> Score:
         """From different images of the data set."""
+        dataset = evaluated.dataset
         if dataset.count is None:
             images = dataset.sample(self.images, rng).images
         else:
             rows = rng.choice(dataset.count, min(self.images, dataset.count), replace=False)
             images = dataset.at(rows)
-        return _log_likelihood(model, images, self.particles, tell)
+        return _log_likelihood(evaluated.model, images, self.particles, evaluated.tell)
 
 
 def _log_likelihood(vae: object, images: NDArray[Any], particles: int, tell: Callable[[str], None]) -> Score:

@@ -1,8 +1,14 @@
 """Networks: plain ``nn.Module`` objects that turn images into features and codes into images.
 
-They know nothing of probability. Encoders are built as ``Encoder(image_shape, features, *, options)``,
-decoders as ``Decoder(latents, output_shape, *, options)``; ``ENCODERS`` and ``DECODERS`` map the names used
-in a config to classes.
+They know nothing of probability and need no base class. What they must provide:
+
+* an encoder: the constructor ``(image_shape, features, *, options)`` and ``forward(images)`` from
+  ``(n, *image_shape)``, values in [0, 1], to ``(n, features)``; the posterior says how many features it needs;
+* a decoder: the constructor ``(latents, output_shape, *, options)`` and ``forward(codes)`` from ``(n, latents)`` to
+  ``(n, *output_shape)``, unbounded numbers; the likelihood says which shape it needs.
+
+Every keyword of the constructor with a type and a default is an option, ``decoder.NAME=VALUE`` in a config.
+``ENCODERS`` and ``DECODERS`` map the names used in a config to classes.
 
 Example:
     >>> sorted(ENCODERS), sorted(DECODERS)

@@ -1,6 +1,6 @@
-"""Spatial Broadcast decoder: NET-3 (SBD algorithm 1, tables 1, 5, 7, 9, 10, figure 5)."""
+"""Spatial Broadcast decoder (SBD algorithm 1, tables 1, 5, 7, 9, 10, figure 5)."""
 
-from typing import cast
+from typing import final
 
 import torch
 from torch import Tensor, nn
@@ -16,16 +16,16 @@ from unweave.networks.layers import (
     coordinates,
     initialise,
     linear_stack,
-    require_image_shape,
-    require_positive,
+    upconv_or_same,
 )
+from unweave.networks.shapes import require_image_shape, require_positive
 
 
 def broadcast(codes: Tensor, height: int, width: int) -> Tensor:
     """Tile the codes over the image and append the coordinates x and y (SBD algorithm 1).
 
-    (n, k) -> (n, k + 2, height, width). :class:`SpatialBroadcast` gives what a convolution of this gives
-    without making it.
+    (n, k) -> (n, k + 2, height, width). :class:`SpatialBroadcast` computes the convolution of this tensor without
+    constructing it.
 
     Example:
         >>> broadcast(torch.tensor([[5.0]]), 1, 3)[0].tolist()
@@ -37,7 +37,7 @@ def broadcast(codes: Tensor, height: int, width: int) -> Tensor:
 
 
 def shuffled_coordinates(height: int, width: int, seed: int) -> Tensor:
-    """The coordinate channels with their pixels in random order, pairs kept together (SBD appendix B).
+    """The coordinate channels with their pixels in random order, each pair (x, y) intact (SBD appendix B).
 
     (2, height, width); the order depends on the seed alone.
 
@@ -50,6 +50,7 @@ def shuffled_coordinates(height: int, width: int, seed: int) -> Tensor:
     return coordinates(height, width).flatten(1)[:, order].view(2, height, width)
 
 
+@final
 class BroadcastConv2d(nn.Module):
     """First layer of a Spatial Broadcast decoder: convolve tiled codes and coordinates without tiling.
 
@@ -68,7 +69,7 @@ class BroadcastConv2d(nn.Module):
     Args:
         latents: size of the code.
         layer: holds weight and bias; has ``latents + 2`` inputs.
-        grid: the coordinate channels (2, height, width); kept in the ``state_dict``.
+        grid: the coordinate channels (2, height, width), part of the ``state_dict``.
 
     Example:
         >>> first = BroadcastConv2d(10, SameConv2d(12, 64), coordinates(8, 8))
@@ -96,7 +97,7 @@ class BroadcastConv2d(nn.Module):
         self.register_buffer("columns", columns, persistent=False)
 
     def forward(self, codes: Tensor, extra: int = 0) -> Tensor:
-        """(n, latents) -> (n, C, H + extra, W + extra), those at the end being zeros."""
+        """(n, latents) -> (n, C, H + extra, W + extra); the extra rows and columns at the end are zeros."""
         weight = self.layer.weight
         if isinstance(self.layer, Upconv2d):
             weight = weight.transpose(0, 1)
@@ -111,14 +112,13 @@ class BroadcastConv2d(nn.Module):
         return maps.add_(constant).relu_().view(n, len(rows), len(columns), outputs).permute(0, 3, 1, 2)
 
     def _constant(self) -> Tensor:
-        """What the coordinates and the bias give, (C, H, W), the same for every code."""
+        """The contribution of the coordinates and the bias, (C, H, W), the same for every code."""
         layer, grid = self.layer, self.grid[None]
-        padding = cast(tuple[int, ...], layer.padding)
         if isinstance(layer, Upconv2d):
             weight = layer.weight[self.latents :]
-            return F.conv_transpose2d(grid, weight, layer.bias, 2, padding, layer.output_padding)[0]
+            return F.conv_transpose2d(grid, weight, layer.bias, 2, layer.padding, layer.output_padding)[0]
         grid = F.pad(grid, (0, layer.extra, 0, layer.extra))
-        return F.conv2d(grid, layer.weight[:, self.latents :], layer.bias, padding=padding)[0]
+        return F.conv2d(grid, layer.weight[:, self.latents :], layer.bias, padding=layer.padding)[0]
 
 
 def _border_classes(size: int, kernel: int, stride: int) -> tuple[Tensor, Tensor]:
@@ -126,8 +126,8 @@ def _border_classes(size: int, kernel: int, stride: int) -> tuple[Tensor, Tensor
 
     Returns the sets as 0/1 (classes, kernel), and each position's class as one-hot (positions, classes).
 
-    A tap of a stride-1 convolution is valid where it touches the image; of an up-convolution, where it also
-    comes from a whole input pixel.
+    A tap of a stride-1 convolution is valid where it is inside the image; a tap of an up-convolution, where in
+    addition its source is an input pixel and not between two.
     """
     before = (kernel - 1) // 2
     positions: list[tuple[bool, ...]] = []
@@ -143,6 +143,7 @@ def _border_classes(size: int, kernel: int, stride: int) -> tuple[Tensor, Tensor
     return torch.tensor(classes, dtype=torch.float32), F.one_hot(member, len(classes)).float()
 
 
+@final
 class SpatialBroadcast(nn.Module):
     """Spatial Broadcast decoder: tile the code, append x and y, convolve with stride 1 (SBD algorithm 1).
 
@@ -167,7 +168,7 @@ class SpatialBroadcast(nn.Module):
         upscales: how many layers, from the code on, are up-convolutions with stride 2 (SBD appendix G.3); the
             tile is smaller accordingly.
         shuffle_coordinates: put the coordinate pairs in a random order that stays the same for the whole run.
-        shuffle_seed: which order.
+        shuffle_seed: seed of that order.
         initialisation: "truncated_normal" weights with zero biases (SBD appendix A) or PyTorch's "default".
 
     Example:
@@ -199,25 +200,15 @@ class SpatialBroadcast(nn.Module):
             raise UnweaveError(f"depth must be at least 2 (one hidden layer and the output), got {depth}")
         if kernel < 2:
             raise UnweaveError(f"kernel must be at least 2, got {kernel}")
-        if isinstance(upscales, bool) or not isinstance(upscales, int) or not 0 <= upscales <= depth:
-            raise UnweaveError(
-                f"upscales must be a whole number from 0 to the depth, {depth}, got {upscales}"
-            )
-        shrink = 2**upscales
-        if rows % shrink or columns % shrink:
-            raise UnweaveError(
-                f"image size {rows} x {columns} cannot be doubled {upscales} times from a smaller tile: "
-                f"choose a multiple of {shrink} or fewer upscales"
-            )
+        tile = _tile(rows, columns, depth, upscales)
         self.latents = latents
         self.output_shape = (colours, rows, columns)
-        tile = (rows // shrink, columns // shrink)
         grid = shuffled_coordinates(*tile, shuffle_seed) if shuffle_coordinates else coordinates(*tile)
         self.mlp = nn.Sequential(*linear_stack((latents, *mlp)))
         size = (latents, *mlp)[-1]
         sizes = (size + 2, *[width] * (depth - 1), colours)
         first, *rest = (
-            (Upconv2d if place < upscales else SameConv2d)(sizes[place], sizes[place + 1], kernel)
+            upconv_or_same(sizes[place], sizes[place + 1], 2 if place < upscales else 1, kernel)
             for place in range(depth)
         )
         self.first = BroadcastConv2d(size, first, grid)
@@ -227,11 +218,23 @@ class SpatialBroadcast(nn.Module):
     def forward(self, codes: Tensor) -> Tensor:
         """(n, latents) -> (n, C, H, W)."""
         second = self.rest[0]
-        # The first layer can leave room for the extra zeros that an even kernel needs, which saves the
-        # second a copy.
+        # The first layer can append the extra zeros that an even kernel needs, which saves the second layer a copy.
         spare = isinstance(second, SameConv2d) and second.extra == 1 and second.out_channels > fast.THIN
         maps: Tensor = self.first(self.mlp(codes), extra=int(spare))
         maps = second(maps, appended=True) if spare else second(maps)
         for layer in self.rest[1:]:
             maps = layer(maps.relu_())
         return channels_last(maps)
+
+
+def _tile(rows: int, columns: int, depth: int, upscales: int) -> tuple[int, int]:
+    """Height and width of the tiled code, which is doubled ``upscales`` times."""
+    if isinstance(upscales, bool) or not isinstance(upscales, int) or not 0 <= upscales <= depth:
+        raise UnweaveError(f"upscales must be a whole number from 0 to the depth, {depth}, got {upscales}")
+    shrink = 2**upscales
+    if rows % shrink or columns % shrink:
+        raise UnweaveError(
+            f"image size {rows} x {columns} cannot be doubled {upscales} times from a smaller tile: "
+            f"choose a multiple of {shrink} or fewer upscales"
+        )
+    return rows // shrink, columns // shrink

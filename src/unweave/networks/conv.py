@@ -1,24 +1,25 @@
-"""Convolutional encoder and up-convolutional decoder: NET-1 (FAC, REC) and NET-2 (SBD)."""
+"""Convolutional encoder and up-convolutional decoder of FAC appendix A, REC table A3 and SBD tables 1 and 2."""
+
+import math
+from typing import final
 
 from torch import Tensor, nn
 
-from unweave.errors import UnweaveError
 from unweave.networks.layers import (
     Chain,
     ChainReLU,
     Downconv2d,
     Initialisation,
     SameConv2d,
-    Upconv2d,
     channels_last,
     initialise,
     linear_stack,
-    require_image_shape,
-    require_positive,
-    strides,
+    upconv_or_same,
 )
+from unweave.networks.shapes import decoder_layers, encoder_layers, require_image_shape, require_positive
 
 
+@final
 class Conv(nn.Module):
     """Encoder: 4 x 4 convolutions that halve the image, then linear layers, ReLU between all.
 
@@ -32,8 +33,8 @@ class Conv(nn.Module):
     | SBD table 1 | ``channels=(64, 64, 64, 64), initialisation="truncated_normal"`` |
     | SBD table 2 | ``initialisation="truncated_normal"`` |
 
-    FAC prints no ReLU behind its linear layer, REC does; it is there, as two linear layers in a row would be
-    one.
+    FAC prints no ReLU behind its linear layer, REC does. There is one here: two linear layers in a row are equivalent
+    to one.
 
     Args:
         image_shape: (channels, height, width) of the images.
@@ -58,22 +59,15 @@ class Conv(nn.Module):
         initialisation: Initialisation = "default",
     ) -> None:
         super().__init__()
-        inputs, height, width = require_image_shape("image_shape", image_shape)
         require_positive(features=features, channels=channels, hidden=hidden)
-        if not channels:
-            raise UnweaveError("channels must name at least one convolution, got none")
         self.features = features
-        self.image_shape = (inputs, height, width)
+        self.image_shape = require_image_shape("image_shape", image_shape)
+        shapes, last = encoder_layers(self.image_shape, channels)
         layers: list[nn.Module] = []
-        for outputs, stride in zip(channels, strides(height, width, len(channels)), strict=True):
-            if stride == 2:
-                layers.append(Downconv2d(inputs, outputs))
-            else:
-                layers.append(SameConv2d(inputs, outputs))
-            layers.append(ChainReLU())
-            inputs, height, width = outputs, height // stride, width // stride
+        for inputs, outputs, stride in shapes:
+            layers += [(Downconv2d if stride == 2 else SameConv2d)(inputs, outputs), ChainReLU()]
         self.convolutions = Chain(*layers)
-        widths = (inputs * height * width, *hidden)
+        widths = (math.prod(last), *hidden)
         self.linear = nn.Sequential(*linear_stack(widths), nn.Linear(widths[-1], features))
         initialise(self, initialisation)
 
@@ -84,12 +78,12 @@ class Conv(nn.Module):
         return features
 
 
+@final
 class Deconv(nn.Module):
     """Decoder: linear layers, then 4 x 4 up-convolutions that double the image, ReLU between all.
 
-    (n, latents) -> (n, C, H, W). The strides are those of :class:`Conv` in reverse: the image is halved as
-    often as there are up-convolutions and evenness allows, the linear layers end there with ``channels[0]``
-    maps.
+    (n, latents) -> (n, C, H, W). The strides are those of :class:`Conv` in reverse: the linear layers end in
+    ``channels[0]`` maps of the size of the last maps of :class:`Conv`.
 
     | published table | options |
     |---|---|
@@ -122,20 +116,14 @@ class Deconv(nn.Module):
         initialisation: Initialisation = "default",
     ) -> None:
         super().__init__()
-        colours, height, width = require_image_shape("output_shape", output_shape)
         require_positive(latents=latents, channels=channels, hidden=hidden)
-        if not channels:
-            raise UnweaveError("channels must name at least one up-convolution, got none")
         self.latents = latents
-        self.output_shape = (colours, height, width)
-        steps = strides(height, width, len(channels))[::-1]
-        shrink = 2 ** steps.count(2)
-        self.start = (channels[0], height // shrink, width // shrink)
-        widths = (latents, *hidden, self.start[0] * self.start[1] * self.start[2])
-        self.linear = nn.Sequential(*linear_stack(widths))
+        self.output_shape = require_image_shape("output_shape", output_shape)
+        self.start, shapes = decoder_layers(self.output_shape, channels)
+        self.linear = nn.Sequential(*linear_stack((latents, *hidden, math.prod(self.start))))
         layers: list[nn.Module] = []
-        for inputs, outputs, stride in zip(channels, (*channels[1:], colours), steps, strict=True):
-            layers += [(Upconv2d if stride == 2 else SameConv2d)(inputs, outputs), ChainReLU()]
+        for shape in shapes:
+            layers += [upconv_or_same(*shape), ChainReLU()]
         self.upconvolutions = Chain(*layers[:-1])
         initialise(self, initialisation)
 

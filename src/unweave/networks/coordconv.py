@@ -1,27 +1,27 @@
-"""CoordConv decoder: NET-4 (SBD appendix E)."""
+"""CoordConv decoder (SBD appendix E)."""
+
+import math
+from typing import final
 
 import torch
 from torch import Tensor, nn
 
-from unweave.errors import UnweaveError
 from unweave.networks.layers import (
     Initialisation,
-    SameConv2d,
-    Upconv2d,
     channels_last,
     coordinates,
     initialise,
     linear_stack,
-    require_image_shape,
-    require_positive,
-    strides,
+    upconv_or_same,
 )
+from unweave.networks.shapes import decoder_layers, require_image_shape, require_positive
 
 
+@final
 class CoordConv(nn.Module):
     """:class:`~unweave.networks.Deconv` with x and y appended to every feature map (SBD appendix E).
 
-    (n, latents) -> (n, C, H, W). Every up-convolution, the last one too, sees two more channels at its own
+    (n, latents) -> (n, C, H, W). Every up-convolution, including the last, gets two more channels at its own
     resolution. The defaults are SBD table 1, which SBD uses for its CoordConv VAE.
 
     Args:
@@ -46,23 +46,15 @@ class CoordConv(nn.Module):
         initialisation: Initialisation = "truncated_normal",
     ) -> None:
         super().__init__()
-        colours, height, width = require_image_shape("output_shape", output_shape)
         require_positive(latents=latents, channels=channels, hidden=hidden)
-        if not channels:
-            raise UnweaveError("channels must name at least one up-convolution, got none")
         self.latents = latents
-        self.output_shape = (colours, height, width)
-        steps = strides(height, width, len(channels))[::-1]
-        shrink = 2 ** steps.count(2)
-        self.start = (channels[0], height // shrink, width // shrink)
-        widths = (latents, *hidden, self.start[0] * self.start[1] * self.start[2])
-        self.linear = nn.Sequential(*linear_stack(widths))
+        self.output_shape = require_image_shape("output_shape", output_shape)
+        self.start, shapes = decoder_layers(self.output_shape, channels)
+        self.linear = nn.Sequential(*linear_stack((latents, *hidden, math.prod(self.start))))
         self.upconvolutions = nn.ModuleList()
         _, rows, columns = self.start
-        for place, (inputs, outputs, stride) in enumerate(
-            zip(channels, (*channels[1:], colours), steps, strict=True)
-        ):
-            self.upconvolutions.append((Upconv2d if stride == 2 else SameConv2d)(inputs + 2, outputs))
+        for place, (inputs, outputs, stride) in enumerate(shapes):
+            self.upconvolutions.append(upconv_or_same(inputs + 2, outputs, stride))
             self.register_buffer(f"grid_{place}", coordinates(rows, columns)[None], persistent=False)
             rows, columns = rows * stride, columns * stride
         initialise(self, initialisation)

@@ -1,11 +1,14 @@
-"""Networks that judge codes: the discriminator of FactorVAE (FAC appendix A, ISA appendix A.4)."""
+"""Networks that classify codes: the discriminator of FactorVAE (FAC appendix A, ISA appendix A.4)."""
+
+from typing import final
 
 from torch import Tensor, nn
 
 from unweave.errors import UnweaveError
-from unweave.networks.layers import require_positive
+from unweave.networks.shapes import require_positive
 
 
+@final
 class Discriminator(nn.Module):
     """Two logits for "the code comes from q(z)" and "from the product of its marginals" (FAC appendix A).
 

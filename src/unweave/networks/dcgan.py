@@ -1,29 +1,25 @@
-"""Convolutional networks with batch norm after DCGAN: NET-6 (DEC table 1c)."""
+"""Convolutional networks with batch norm after DCGAN (DEC table 1c)."""
+
+from typing import final
 
 from torch import Tensor, nn
 
-from unweave.errors import UnweaveError
-from unweave.networks.layers import (
-    SameConv2d,
-    Upconv2d,
-    channels_last,
-    require_image_shape,
-    require_positive,
-    strides,
-)
+from unweave.networks.layers import SameConv2d, channels_last, upconv_or_same
+from unweave.networks.shapes import decoder_layers, encoder_layers, require_image_shape, require_positive
 
 
+@final
 class DCGANEncoder(nn.Module):
-    """Encoder: 4 x 4 convolutions with batch norm and leaky ReLU 0.2, then one convolution over what is left.
+    """Encoder: 4 x 4 convolutions with batch norm and leaky ReLU 0.2, then one convolution over the whole maps.
 
     (n, C, H, W) -> (n, features). For 64 x 64 images: 32, 64, 128, 256 channels at stride 2, then a 4 x 4 convolution
-    to the features; the two of the table, one for means, one for variances, are its two halves. Smaller images end in
+    to the features; the table prints its two halves, for means and for variances, as two layers. Smaller images end in
     layers of stride 1, as in :class:`unweave.networks.Conv`.
 
     Args:
         image_shape: (channels, height, width) of the images.
         features: size of the output, for a Gaussian posterior twice the number of latents (2 x 50 in the table).
-        channels: output channels of each convolution but the last.
+        channels: output channels of each convolution except the last.
 
     Reference: DEC table 1c.
 
@@ -41,22 +37,19 @@ class DCGANEncoder(nn.Module):
         channels: tuple[int, ...] = (32, 64, 128, 256),
     ) -> None:
         super().__init__()
-        inputs, height, width = require_image_shape("image_shape", image_shape)
         require_positive(features=features, channels=channels)
-        if not channels:
-            raise UnweaveError("channels must name at least one convolution, got none")
         self.features = features
-        self.image_shape = (inputs, height, width)
+        self.image_shape = require_image_shape("image_shape", image_shape)
+        shapes, (maps, height, width) = encoder_layers(self.image_shape, channels)
         layers: list[nn.Module] = []
-        for outputs, stride in zip(channels, strides(height, width, len(channels)), strict=True):
+        for inputs, outputs, stride in shapes:
             if stride == 2:
                 layers.append(nn.Conv2d(inputs, outputs, 4, stride=2, padding=1))
             else:
                 layers.append(SameConv2d(inputs, outputs))
             layers += [nn.BatchNorm2d(outputs), nn.LeakyReLU(0.2)]
-            inputs, height, width = outputs, height // stride, width // stride
         self.convolutions = nn.Sequential(*layers)
-        self.last = nn.Conv2d(inputs, features, (height, width))
+        self.last = nn.Conv2d(maps, features, (height, width))
 
     def forward(self, images: Tensor) -> Tensor:
         """(n, C, H, W) -> (n, features)."""
@@ -64,6 +57,7 @@ class DCGANEncoder(nn.Module):
         return features.flatten(1)
 
 
+@final
 class DCGANDecoder(nn.Module):
     """Decoder: an up-convolution from the code to small maps, then 4 x 4 up-convolutions, batch norm and ReLU between.
 
@@ -73,7 +67,7 @@ class DCGANDecoder(nn.Module):
     Args:
         latents: size of the code (50 in the table).
         output_shape: (channels, height, width) of the output; the channels are those the likelihood needs.
-        channels: output channels of each up-convolution but the last.
+        channels: output channels of each up-convolution except the last.
 
     Reference: DEC table 1c.
 
@@ -91,19 +85,14 @@ class DCGANDecoder(nn.Module):
         channels: tuple[int, ...] = (256, 128, 64, 32),
     ) -> None:
         super().__init__()
-        colours, height, width = require_image_shape("output_shape", output_shape)
         require_positive(latents=latents, channels=channels)
-        if not channels:
-            raise UnweaveError("channels must name at least one up-convolution, got none")
         self.latents = latents
-        self.output_shape = (colours, height, width)
-        steps = strides(height, width, len(channels))[::-1]
-        shrink = 2 ** steps.count(2)
-        self.first = nn.ConvTranspose2d(latents, channels[0], (height // shrink, width // shrink))
+        self.output_shape = require_image_shape("output_shape", output_shape)
+        (maps, height, width), shapes = decoder_layers(self.output_shape, channels)
+        self.first = nn.ConvTranspose2d(latents, maps, (height, width))
         layers: list[nn.Module] = []
-        for inputs, outputs, stride in zip(channels, (*channels[1:], colours), steps, strict=True):
-            layers += [nn.BatchNorm2d(inputs), nn.ReLU()]
-            layers.append((Upconv2d if stride == 2 else SameConv2d)(inputs, outputs))
+        for shape in shapes:
+            layers += [nn.BatchNorm2d(shape.inputs), nn.ReLU(), upconv_or_same(*shape)]
         self.upconvolutions = nn.Sequential(*layers)
 
     def forward(self, codes: Tensor) -> Tensor:

@@ -1,22 +1,22 @@
-"""The convolutions of image networks, exactly as the library computes them but faster on CPUs.
+"""The convolutions of image networks: the results of PyTorch, computed faster on CPUs.
 
-*Thin outputs.* The last layer of a decoder turns 32 or 64 feature maps into 1 or 3 colours. The library's
-convolutions fill their vector registers with output channels, so such a layer leaves most of each register
-empty and takes as long as the wide layers before it. Seen as one matrix product it does not: every input
-pixel is multiplied by the k x k x colours numbers of its kernel column, and the products are added up where
-they land. The adding-up runs along image rows, which fill registers whatever the number of colours.
+*Thin outputs.* The last layer of a decoder turns 32 or 64 feature maps into 1 or 3 colours. PyTorch's convolutions fill
+their vector registers with output channels, so such a layer leaves most of each register empty and takes as long as the
+wide layers before it. As one matrix product it does not: every input pixel is multiplied by the k x k x colours numbers
+of its kernel column, and the products are added to the output pixels they belong to. The sums run along image rows,
+which fill registers whatever the number of colours.
 
-*Gradients of up-convolutions.* The gradient of a transposed convolution with respect to its input is a
-convolution, and with respect to its weight it is the weight gradient of that convolution with the roles of
-input and output exchanged. The library knows both but takes twice as long when it is also asked for the bias.
+*Gradients of up-convolutions.* The gradient of a transposed convolution with respect to its input is a convolution, and
+with respect to its weight it is the weight gradient of that convolution with the roles of input and output exchanged.
+PyTorch has both but takes twice as long when the gradient of the bias is wanted too.
 
-*ReLU along with the layer before it.* One operation of the graph instead of two: less overhead in both directions,
-and the gradient is masked where it lies.
+*ReLU together with the layer before it.* One operation of the graph instead of two: less overhead in both directions,
+and the gradient is masked in place.
 
 All values and gradients agree with :func:`torch.nn.functional.conv2d` and ``conv_transpose2d`` to rounding.
 """
 
-from typing import Any, cast
+from typing import Any, cast, final
 
 import torch
 from torch import Tensor
@@ -27,20 +27,20 @@ THIN = 4
 
 
 def thin(maps: Tensor, outputs: int) -> bool:
-    """Whether a layer with this input and number of output channels is faster here than in the library.
+    """Whether a layer with this input and number of output channels is faster here than in PyTorch.
 
     Example:
         >>> thin(torch.zeros(1, 64, 8, 8), outputs=3), thin(torch.zeros(1, 64, 8, 8), outputs=64)
         (True, False)
     """
-    return outputs <= THIN and here(maps)
+    return outputs <= THIN and supports(maps)
 
 
-def here(maps: Tensor) -> bool:
-    """Whether the functions of this module are meant for these maps: on a CPU, and not in a graph for export.
+def supports(maps: Tensor) -> bool:
+    """Whether the functions of this module can be used for these maps: on a CPU, and not in a graph for export.
 
     Example:
-        >>> here(torch.zeros(1, 64, 8, 8))
+        >>> supports(torch.zeros(1, 64, 8, 8))
         True
     """
     return maps.device.type == "cpu" and not torch.compiler.is_compiling()
@@ -51,14 +51,14 @@ def same_conv2d(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
 
     ``out[c, i] = bias[c] + sum_d,r weight[c, d, r] maps[d, i - before + r]`` with before = (k - 1) // 2.
 
-    Shapes: maps (n, D, H, W), weight (C, D, k, k), bias (C,) -> (n, C, H, W). ``i`` and ``r`` stand for the
-    two axes.
+    Shapes: maps (n, D, H, W), weight (C, D, k, k), bias (C,) -> (n, C, H, W). ``i`` and ``r``
+    are pairs, for the two axes.
 
     Example:
         >>> same_conv2d(torch.ones(1, 8, 5, 5), torch.ones(1, 8, 3, 3), torch.zeros(1))[0, 0, :2, :2].tolist()
         [[32.0, 48.0], [48.0, 72.0]]
     """
-    return cast(Tensor, _SameConv.apply(maps, weight, bias))  # type: ignore[no-untyped-call]
+    return _apply(_SameConv, maps, weight, bias)
 
 
 def downconv2d(maps: Tensor, weight: Tensor, bias: Tensor, relu: bool = False) -> Tensor:
@@ -67,13 +67,13 @@ def downconv2d(maps: Tensor, weight: Tensor, bias: Tensor, relu: bool = False) -
     ``out[c, i] = bias[c] + sum_d,r weight[c, d, r] maps[d, 2 i - before + r]`` with before = (k - 1) // 2.
 
     Shapes: maps (n, D, H, W), weight (C, D, k, k), bias (C,) -> (n, C, H / 2, W / 2). With ``relu``,
-    ``max(0, out)``: then as in :func:`relu`, nobody else may hold the gradient that comes in.
+    ``max(0, out)``: then, as in :func:`relu`, nothing else may use the incoming gradient.
 
     Example:
         >>> downconv2d(torch.ones(1, 8, 4, 4), torch.ones(1, 8, 4, 4), torch.zeros(1))[0, 0].tolist()
         [[72.0, 72.0], [72.0, 72.0]]
     """
-    return cast(Tensor, _Downconv.apply(maps, weight, bias, relu))  # type: ignore[no-untyped-call]
+    return _apply(_Downconv, maps, weight, bias, relu)
 
 
 def upconv2d(maps: Tensor, weight: Tensor, bias: Tensor, relu: bool = False) -> Tensor:
@@ -82,19 +82,19 @@ def upconv2d(maps: Tensor, weight: Tensor, bias: Tensor, relu: bool = False) -> 
     ``out[c, o] = bias[c] + sum_d,i weight[d, c, o + before - 2 i] maps[d, i]`` with before = (k - 1) // 2.
 
     Shapes: maps (n, D, H, W), weight (D, C, k, k), bias (C,) -> (n, C, 2 H, 2 W). With ``relu``, ``max(0, out)``:
-    then as in :func:`relu`, nobody else may hold the gradient that comes in.
+    then, as in :func:`relu`, nothing else may use the incoming gradient.
 
     Example:
         >>> upconv2d(torch.ones(1, 8, 2, 2), torch.ones(8, 1, 4, 4), torch.zeros(1))[0, 0, 0].tolist()
         [8.0, 16.0, 16.0, 8.0]
     """
-    return cast(Tensor, _Upconv.apply(maps, weight, bias, relu))  # type: ignore[no-untyped-call]
+    return _apply(_Upconv, maps, weight, bias, relu)
 
 
 def relu(maps: Tensor) -> Tensor:
-    """``max(0, maps)``, written into ``maps``; its gradient is written into the gradient that comes in.
+    """``max(0, maps)``, written into ``maps``; its gradient is written into the incoming gradient.
 
-    For a layer between two others of a chain, where nobody else holds either: feature maps are larger than the cache,
+    For a layer between two others of a chain, where nothing else uses either: feature maps are larger than the cache,
     so that a new tensor for each costs more than the arithmetic.
 
     Example:
@@ -103,11 +103,16 @@ def relu(maps: Tensor) -> Tensor:
         >>> weight.grad
         tensor([2., 0.])
     """
-    return cast(Tensor, _Relu.apply(maps))  # type: ignore[no-untyped-call]
+    return _apply(_Relu, maps)
+
+
+def _apply(function: type[torch.autograd.Function], *inputs: Any) -> Tensor:
+    value: Tensor = function.apply(*inputs)  # type: ignore[no-untyped-call]
+    return value
 
 
 def _products(maps: Tensor, kernels: Tensor) -> Tensor:
-    """(n, D, H, W) maps and (k, k, C, D) kernels -> (k, k, C, n, H, W): what each pixel gives to each tap."""
+    """(n, D, H, W) maps and (k, k, C, D) kernels -> (k, k, C, n, H, W): the product of each pixel and each tap."""
     n, inputs, height, width = maps.shape
     pixels = maps.permute(0, 2, 3, 1).reshape(-1, inputs)
     return (kernels.reshape(-1, inputs) @ pixels.t()).view(*kernels.shape[:3], n, height, width)
@@ -120,13 +125,14 @@ def _add_shifted(total: Tensor, part: Tensor, shift: int, axis: int) -> None:
 
 
 def _masked(gradient: Tensor, output: Tensor) -> Tensor:
-    """The gradient behind a ReLU with this output, written over the gradient before it where that can be."""
+    """The gradient of a ReLU with this output; written over the incoming gradient where that is possible."""
     whole = gradient.is_contiguous() or gradient.is_contiguous(memory_format=torch.channels_last)
-    if torch.is_grad_enabled() or not whole:  # a gradient of the gradient is asked for, or a number is spread
+    if torch.is_grad_enabled() or not whole:  # a second derivative is wanted, or the gradient is expanded
         return gradient * (output > 0)
     return cast(Tensor, torch.ops.aten.threshold_backward(gradient, output, 0, grad_input=gradient))
 
 
+@final
 class _Relu(torch.autograd.Function):
     @staticmethod
     def forward(maps: Tensor) -> Tensor:
@@ -143,6 +149,7 @@ class _Relu(torch.autograd.Function):
         return _masked(gradient, output)
 
 
+@final
 class _SameConv(torch.autograd.Function):
     @staticmethod
     def forward(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
@@ -189,11 +196,8 @@ class _SameConv(torch.autograd.Function):
         return to_maps, to_weight, to_bias
 
 
-class _Downconv(torch.autograd.Function):
-    @staticmethod
-    def forward(maps: Tensor, weight: Tensor, bias: Tensor, relu: bool) -> Tensor:
-        out = F.conv2d(maps, weight, bias, stride=2, padding=(weight.shape[-1] - 1) // 2)
-        return out.relu_() if relu else out
+class _WithReLU(torch.autograd.Function):
+    """A layer of (maps, weight, bias, relu): what the backward pass needs, and the gradient in front of the ReLU."""
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
@@ -201,24 +205,42 @@ class _Downconv(torch.autograd.Function):
         ctx.save_for_backward(*inputs[:2], *([output] if ctx.relu else []))
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None]:
+    def saved(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         maps, weight, *output = ctx.saved_tensors
-        if ctx.relu:
-            gradient = _masked(gradient, *output)
-        before = (weight.shape[-1] - 1) // 2
-        geometry = ([2, 2], [before, before], [1, 1], False, [0, 0], 1)
-        wanted = [*ctx.needs_input_grad[:2], False]
+        return maps, weight, _masked(gradient, *output) if ctx.relu else gradient
+
+
+def _strided_gradients(
+    gradient: Tensor, maps: Tensor, weight: Tensor, wanted: list[bool]
+) -> list[Tensor | None]:
+    """The gradients of the convolution with stride 2 with respect to its maps and its weight, those that are wanted."""
+    before = (weight.shape[-1] - 1) // 2
+    geometry = ([2, 2], [before, before], [1, 1], False, [0, 0], 1)
+    found = torch.ops.aten.convolution_backward(gradient, maps, weight, None, *geometry, [*wanted, False])
+    return list(found[:2])
+
+
+@final
+class _Downconv(_WithReLU):
+    @staticmethod
+    def forward(maps: Tensor, weight: Tensor, bias: Tensor, relu: bool) -> Tensor:
+        out = F.conv2d(maps, weight, bias, stride=2, padding=(weight.shape[-1] - 1) // 2)
+        return out.relu_() if relu else out
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None]:
+        maps, weight, gradient = _WithReLU.saved(ctx, gradient)
+        wanted = list(ctx.needs_input_grad[:2])
         to_maps = to_weight = to_bias = None
         if any(wanted):
-            to_maps, to_weight, _ = torch.ops.aten.convolution_backward(
-                gradient, maps, weight, None, *geometry, wanted
-            )
+            to_maps, to_weight = _strided_gradients(gradient, maps, weight, wanted)
         if ctx.needs_input_grad[2]:
             to_bias = gradient.sum((0, 2, 3))
         return to_maps, to_weight, to_bias, None
 
 
-class _Upconv(torch.autograd.Function):
+@final
+class _Upconv(_WithReLU):
     @staticmethod
     def forward(maps: Tensor, weight: Tensor, bias: Tensor, relu: bool) -> Tensor:
         if weight.shape[1] <= THIN and weight.shape[-1] == 4:
@@ -230,25 +252,13 @@ class _Upconv(torch.autograd.Function):
         return out.relu_() if relu else out
 
     @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Tensor) -> None:
-        ctx.relu = inputs[3]
-        ctx.save_for_backward(*inputs[:2], *([output] if ctx.relu else []))
-
-    @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, Tensor | None, None]:
-        maps, weight, *output = ctx.saved_tensors
-        if ctx.relu:
-            gradient = _masked(gradient, *output)
-        before = (weight.shape[-1] - 1) // 2
+        maps, weight, gradient = _WithReLU.saved(ctx, gradient)
         to_maps = to_weight = to_bias = None
         if ctx.needs_input_grad[0]:
-            to_maps = F.conv2d(gradient, weight, stride=2, padding=before)
+            to_maps = F.conv2d(gradient, weight, stride=2, padding=(weight.shape[-1] - 1) // 2)
         if ctx.needs_input_grad[1]:
-            geometry = ([2, 2], [before, before], [1, 1], False, [0, 0], 1)
-            wanted = [False, True, False]
-            to_weight = torch.ops.aten.convolution_backward(maps, gradient, weight, None, *geometry, wanted)[
-                1
-            ]
+            _, to_weight = _strided_gradients(maps, gradient, weight, [False, True])
         if ctx.needs_input_grad[2]:
             to_bias = gradient.sum((0, 2, 3))
         return to_maps, to_weight, to_bias, None

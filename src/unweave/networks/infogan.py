@@ -1,20 +1,21 @@
-"""Generator and critic of InfoGAN and InfoWGAN-GP: NET-7 (FAC tables 4-6)."""
+"""Generator and critic of InfoGAN and InfoWGAN-GP (FAC tables 4-6)."""
 
-from collections.abc import Sequence
-from typing import Literal
+import math
+from typing import Literal, final
 
 from torch import Tensor, nn
 
-from unweave.errors import UnweaveError
-from unweave.networks.layers import channels_last, require_image_shape, require_positive, strides
+from unweave.networks.layers import channels_last
+from unweave.networks.shapes import decoder_layers, encoder_layers, require_image_shape, require_positive
 
 SLOPE = 0.2
-"""Of the leaky ReLUs below zero."""
+"""Slope of the leaky ReLUs below zero."""
 
-_QUIET = 128
-"""Width of the layer before the encoder's output, in all three tables."""
+_CODE_WIDTH = 128
+"""Width of the layer before Q's output, in all three tables."""
 
 
+@final
 class InfoGANGenerator(nn.Module):
     """Generator: two linear layers, then 4 x 4 up-convolutions, batch norm and ReLU between all, a sigmoid at the end.
 
@@ -29,10 +30,10 @@ class InfoGANGenerator(nn.Module):
     Args:
         inputs: size of code and noise together.
         output_shape: (channels, height, width) of the images.
-        channels: of the critic's convolutions, from the image on; here in reverse.
-        halvings: stride of each of the critic's convolutions; none: 2 while the image is even.
+        channels: those of the critic's convolutions, from the image on; here in reverse.
+        halvings: stride of each of the critic's convolutions; none: 2 while the image size is even.
         hidden: width of the first linear layer.
-        slope: of the ReLUs of the up-convolutions below zero; table 4 prints ReLU, tables 5 and 6 leaky ReLU.
+        slope: slope of the ReLUs of the up-convolutions below zero; table 4 prints ReLU, tables 5 and 6 leaky ReLU.
 
     Example:
         >>> import torch
@@ -51,23 +52,20 @@ class InfoGANGenerator(nn.Module):
         slope: float = 0.0,
     ) -> None:
         super().__init__()
-        colours, height, width = require_image_shape("output_shape", output_shape)
+        output_shape = require_image_shape("output_shape", output_shape)
         require_positive(inputs=inputs, channels=channels, hidden=hidden)
-        steps = _steps(height, width, channels, halvings)
-        shrink = 2 ** steps.count(2)
-        entering = channels[::-1]
-        self.start = (entering[0], height // shrink, width // shrink)
-        size = self.start[0] * self.start[1] * self.start[2]
+        self.start, shapes = decoder_layers(output_shape, channels[::-1], halvings)
+        size = math.prod(self.start)
         self.linear = nn.Sequential(
             *(nn.Linear(inputs, hidden), nn.BatchNorm1d(hidden), nn.ReLU(inplace=True)),
             *(nn.Linear(hidden, size), nn.BatchNorm1d(size), nn.ReLU(inplace=True)),
         )
         layers: list[nn.Module] = []
-        for before, after, stride in zip(entering, (*entering[1:], colours), steps[::-1], strict=True):
+        for before, after, stride in shapes:
             if stride == 2:
                 layers.append(nn.ConvTranspose2d(before, after, 4, stride=2, padding=1))
             else:
-                layers += [nn.ZeroPad2d((1, 2, 1, 2)), nn.Conv2d(before, after, 4)]
+                layers += _same(before, after)
             layers += [nn.BatchNorm2d(after), nn.LeakyReLU(slope, inplace=True)]
         self.upconvolutions = nn.Sequential(*layers[:-2])
 
@@ -78,12 +76,14 @@ class InfoGANGenerator(nn.Module):
         return images
 
 
+@final
 class InfoGANCritic(nn.Module):
     """Discriminator D and encoder Q on one trunk: 4 x 4 convolutions and a linear layer, leaky ReLU between all.
 
     (n, C, H, W) -> scores (n,) and features of the codes (n, features). ``norm="batch"``: batch norm behind every layer
     but the first (InfoGAN); ``norm="layer"``: none behind the convolutions and layer norm behind the linear layer
-    (InfoWGAN-GP), so that D treats images one by one, as its gradient penalty needs. Q's own layer keeps batch norm.
+    (InfoWGAN-GP), so that D's score of an image does not depend on the other images, as its gradient penalty needs. Q's
+    own layer has batch norm in both cases.
 
     | published table | options |
     |---|---|
@@ -95,7 +95,7 @@ class InfoGANCritic(nn.Module):
         image_shape: (channels, height, width) of the images.
         features: size of Q's output.
         channels: output channels of each convolution, from the image on.
-        halvings: stride of each convolution; none: 2 while the image is even.
+        halvings: stride of each convolution; none: 2 while the image size is even.
         hidden: width of the linear layer.
         norm: "batch" or "layer".
 
@@ -117,30 +117,28 @@ class InfoGANCritic(nn.Module):
         norm: Literal["batch", "layer"] = "batch",
     ) -> None:
         super().__init__()
-        inputs, height, width = require_image_shape("image_shape", image_shape)
+        image_shape = require_image_shape("image_shape", image_shape)
         require_positive(features=features, channels=channels, hidden=hidden)
+        shapes, last = encoder_layers(image_shape, channels, halvings)
         layers: list[nn.Module] = []
-        for place, (outputs, stride) in enumerate(
-            zip(channels, _steps(height, width, channels, halvings), strict=True)
-        ):
+        for place, (inputs, outputs, stride) in enumerate(shapes):
             if stride == 2:
                 layers.append(nn.Conv2d(inputs, outputs, 4, stride=2, padding=1))
             else:
-                layers += [nn.ZeroPad2d((1, 2, 1, 2)), nn.Conv2d(inputs, outputs, 4)]
+                layers += _same(inputs, outputs)
             if norm == "batch" and place > 0:
                 layers.append(nn.BatchNorm2d(outputs))
             layers.append(nn.LeakyReLU(SLOPE, inplace=True))
-            inputs, height, width = outputs, height // stride, width // stride
         self.convolutions = nn.Sequential(*layers)
         self.linear = nn.Sequential(
-            nn.Linear(inputs * height * width, hidden),
+            nn.Linear(math.prod(last), hidden),
             nn.BatchNorm1d(hidden) if norm == "batch" else nn.LayerNorm(hidden),
             nn.LeakyReLU(SLOPE, inplace=True),
         )
         self.score = nn.Linear(hidden, 1)
         self.code = nn.Sequential(
-            *(nn.Linear(hidden, _QUIET), nn.BatchNorm1d(_QUIET), nn.LeakyReLU(SLOPE, inplace=True)),
-            nn.Linear(_QUIET, features),
+            *(nn.Linear(hidden, _CODE_WIDTH), nn.BatchNorm1d(_CODE_WIDTH), nn.LeakyReLU(SLOPE, inplace=True)),
+            nn.Linear(_CODE_WIDTH, features),
         )
 
     def trunk(self, images: Tensor) -> Tensor:
@@ -159,16 +157,5 @@ class InfoGANCritic(nn.Module):
         return self.score(shared).squeeze(1), self.code(shared)
 
 
-def _steps(height: int, width: int, channels: Sequence[int], halvings: Sequence[int] | None) -> list[int]:
-    if not channels:
-        raise UnweaveError("model.channels must name at least one convolution, got none")
-    if halvings is None:
-        return strides(height, width, len(channels))
-    if len(halvings) != len(channels) or any(step not in (1, 2) for step in halvings):
-        raise UnweaveError(
-            f"model.halvings must be {len(channels)} numbers, 1 or 2, one for each of channels, got {list(halvings)}"
-        )
-    shrink = 2 ** list(halvings).count(2)
-    if height % shrink or width % shrink:
-        raise UnweaveError(f"an image of {height} x {width} cannot be halved {list(halvings).count(2)} times")
-    return list(halvings)
+def _same(inputs: int, outputs: int) -> list[nn.Module]:
+    return [nn.ZeroPad2d((1, 2, 1, 2)), nn.Conv2d(inputs, outputs, 4)]

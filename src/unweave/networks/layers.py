@@ -1,15 +1,13 @@
 """The layers that the image networks share: "same" convolutions, up-convolutions, weights, coordinates.
 
-Everything here computes what the layer of the same name in :mod:`torch.nn` computes and has the same
-parameters, so weights can be exchanged with a plain network; only the order of the arithmetic is chosen for
-speed.
+Each layer computes what the corresponding layer of :mod:`torch.nn` computes and has the same parameters, so weights can
+be exchanged with a plain network; only the order of the arithmetic differs, for speed.
 """
 
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from numbers import Integral
-from typing import Literal, cast
+from typing import Literal, final
 
 import torch
 from torch import Tensor, nn
@@ -39,9 +37,8 @@ def coordinates(height: int, width: int) -> Tensor:
 def channels_last(images: Tensor) -> Tensor:
     """The same (n, C, H, W) values with the channels innermost in memory; free when they already are.
 
-    A one-channel image is channels-last and contiguous at once; libraries tell the two apart by the stride
-    of the channel axis alone, and the convolutions are faster if it says channels-last. So that
-    stride is set.
+    A one-channel image is channels-last and contiguous at once; libraries distinguish the two by the stride of the
+    channel axis alone, and convolutions are faster if it is that of channels-last. So that stride is set.
 
     Example:
         >>> channels_last(torch.zeros(2, 1, 4, 4)).stride()
@@ -54,7 +51,7 @@ def channels_last(images: Tensor) -> Tensor:
 
 
 def initialise(network: nn.Module, how: Initialisation) -> None:
-    """Set the weights of a network: leave PyTorch's own, or draw truncated normals with zero biases.
+    """Set the initial weights of a network: PyTorch's own, or truncated normals with zero biases.
 
     "truncated_normal" (SBD appendix A): w ~ N(0, 1 / fan_in) cut at two standard deviations, b = 0, where
     fan_in is the number of inputs of a linear layer, and inputs x kernel area of a convolution or
@@ -93,68 +90,17 @@ def linear_stack(widths: Sequence[int]) -> list[nn.Module]:
     return layers
 
 
-def require_positive(**sizes: int | Sequence[int]) -> None:
-    """Raise an :class:`UnweaveError` for the first argument that is not a positive whole number (or several).
+def upconv_or_same(inputs: int, outputs: int, stride: int, kernel: int = 4) -> "Upconv2d | SameConv2d":
+    """The layer of a decoder: an up-convolution for stride 2, a "same" convolution for stride 1.
 
     Example:
-        >>> require_positive(latents=0)
-        Traceback (most recent call last):
-        ...
-        unweave.errors.UnweaveError: latents must be a whole number of at least 1, got 0
+        >>> upconv_or_same(64, 32, 2)(torch.zeros(1, 64, 4, 4)).shape
+        torch.Size([1, 32, 8, 8])
     """
-    for name, given in sizes.items():
-        many = isinstance(given, Sequence)
-        for size in cast(Sequence[int], given) if many else [given]:
-            if isinstance(size, bool) or not isinstance(size, Integral) or int(size) < 1:
-                expected = "whole numbers" if many else "a whole number"
-                raise UnweaveError(f"{name} must be {expected} of at least 1, got {given}")
+    return (Upconv2d if stride == 2 else SameConv2d)(inputs, outputs, kernel)
 
 
-def require_image_shape(name: str, shape: Sequence[int]) -> tuple[int, int, int]:
-    """The shape as (channels, height, width), or an :class:`UnweaveError` that says what it should be.
-
-    Example:
-        >>> require_image_shape("image_shape", [1, 64, 64])
-        (1, 64, 64)
-    """
-    if len(shape) != 3:
-        raise UnweaveError(f"{name} must be (channels, height, width), got {tuple(shape)}")
-    require_positive(**{name: tuple(shape)})
-    channels, height, width = shape
-    return channels, height, width
-
-
-def strides(height: int, width: int, layers: int) -> list[int]:
-    """The stride of each of an encoder's layers: 2 while height and width are even, then 1.
-
-    At least two layers (or all, if there are fewer) must be able to halve the image, otherwise the linear
-    layer behind them becomes huge and the receptive field tiny: that is an error.
-
-    Example:
-        >>> strides(64, 64, 4), strides(28, 28, 4)
-        ([2, 2, 2, 2], [2, 2, 1, 1])
-        >>> strides(30, 30, 4)  # doctest: +ELLIPSIS
-        Traceback (most recent call last):
-        ...
-        unweave.errors.UnweaveError: image size 30 x 30 does not fit a convolutional network: ...
-    """
-    need = 2 ** min(2, layers)
-    if height % need or width % need:
-        down = [max(need, side // need * need) for side in (height, width)]
-        up = [-(-side // need) * need for side in (height, width)]
-        examples = " or ".join(dict.fromkeys(f"{h} x {w}" for h, w in (down, up)))
-        raise UnweaveError(
-            f"image size {height} x {width} does not fit a convolutional network: "
-            f"height and width must be multiples of {need}, for example {examples}"
-        )
-    chosen = []
-    for _ in range(layers):
-        stride = 2 if height % 2 == 0 and width % 2 == 0 else 1
-        height, width = height // stride, width // stride
-        chosen.append(stride)
-    return chosen
-
-
+@final
 class ChainReLU(nn.Module):
     """ReLU between two layers of a chain: in place in both directions, see :func:`unweave.networks.fast.relu`.
 
@@ -165,11 +111,12 @@ class ChainReLU(nn.Module):
 
     def forward(self, maps: Tensor) -> Tensor:
         """``max(0, maps)``, any shape."""
-        return fast.relu(maps) if fast.here(maps) else maps.relu_()
+        return fast.relu(maps) if fast.supports(maps) else maps.relu_()
 
 
+@final
 class Chain(nn.Sequential):
-    """Layers one after another; a ReLU behind an up- or down-convolution is computed along with it.
+    """Layers in sequence; a ReLU behind an up- or down-convolution is computed together with it.
 
     Example:
         >>> Chain(Downconv2d(3, 8), ChainReLU())(torch.zeros(2, 3, 8, 8)).shape
@@ -179,7 +126,7 @@ class Chain(nn.Sequential):
     def forward(self, maps: Tensor) -> Tensor:
         """The output of the last layer."""
         layers = list(self)
-        done = False  # whether this layer is a ReLU that the one before it has computed
+        done = False  # whether this layer is a ReLU that the layer before has already computed
         for layer, after in zip(layers, [*layers[1:], None], strict=True):
             if done:
                 done = False
@@ -191,31 +138,35 @@ class Chain(nn.Sequential):
         return maps
 
 
+@final
 class SameConv2d(nn.Conv2d):
     """Convolution with stride 1 whose output has the size of its input: TensorFlow's "same" padding.
 
-    An even kernel needs one more zero after than before: k = 4 pads 1 before and 2 after. Only that one
-    extra row and column (``extra``) are really appended, the rest is left to the convolution. Parameters as
-    :class:`torch.nn.Conv2d`.
+    An even kernel needs one more zero after than before: k = 4 pads 1 before and 2 after. Only that one extra row and
+    column (``extra``) are appended to the input, the convolution pads the rest. Parameters as :class:`torch.nn.Conv2d`.
 
     Example:
         >>> SameConv2d(3, 8, 4)(torch.zeros(1, 3, 5, 7)).shape
         torch.Size([1, 8, 5, 7])
     """
 
+    bias: Tensor
+    padding: tuple[int, ...]
+
     def __init__(self, inputs: int, outputs: int, kernel: int = 4) -> None:
         super().__init__(inputs, outputs, kernel, padding=(kernel - 1) // 2)
         self.extra = 1 - kernel % 2
 
     def forward(self, maps: Tensor, appended: bool = False) -> Tensor:
-        """(n, inputs, H, W) -> (n, outputs, H, W); ``appended``: the maps have their extra zeros."""
+        """(n, inputs, H, W) -> (n, outputs, H, W); ``appended``: the extra zeros are already in the maps."""
         if not appended and fast.thin(maps, self.out_channels):
-            return fast.same_conv2d(maps, self.weight, cast(Tensor, self.bias))
+            return fast.same_conv2d(maps, self.weight, self.bias)
         if self.extra and not appended:
             maps = F.pad(maps, (0, 1, 0, 1))
         return super().forward(maps)
 
 
+@final
 class Downconv2d(nn.Conv2d):
     """Convolution with kernel 4, stride 2 and padding 1: halves even heights and widths.
 
@@ -226,17 +177,20 @@ class Downconv2d(nn.Conv2d):
         torch.Size([1, 32, 4, 4])
     """
 
+    bias: Tensor
+
     def __init__(self, inputs: int, outputs: int) -> None:
         super().__init__(inputs, outputs, 4, stride=2, padding=1)
 
     def forward(self, maps: Tensor, relu: bool = False) -> Tensor:
-        """(n, inputs, H, W) -> (n, outputs, H / 2, W / 2); ``relu``: with a ReLU behind it."""
-        if fast.here(maps):
-            return fast.downconv2d(maps, self.weight, cast(Tensor, self.bias), relu)
+        """(n, inputs, H, W) -> (n, outputs, H / 2, W / 2); ``relu``: followed by a ReLU."""
+        if fast.supports(maps):
+            return fast.downconv2d(maps, self.weight, self.bias, relu)
         out = super().forward(maps)
         return out.relu_() if relu else out
 
 
+@final
 class Upconv2d(nn.ConvTranspose2d):
     """Transposed convolution with stride 2 and "same" padding: doubles height and width.
 
@@ -247,6 +201,9 @@ class Upconv2d(nn.ConvTranspose2d):
         torch.Size([1, 32, 8, 8])
     """
 
+    bias: Tensor
+    padding: tuple[int, ...]
+
     def __init__(self, inputs: int, outputs: int, kernel: int = 4) -> None:
         before = (kernel - 1) // 2
         super().__init__(
@@ -254,8 +211,8 @@ class Upconv2d(nn.ConvTranspose2d):
         )
 
     def forward(self, maps: Tensor, output_size: list[int] | None = None, relu: bool = False) -> Tensor:
-        """(n, inputs, H, W) -> (n, outputs, 2 H, 2 W); ``relu``: with a ReLU behind it."""
-        if output_size is None and fast.here(maps):
-            return fast.upconv2d(maps, self.weight, cast(Tensor, self.bias), relu)
+        """(n, inputs, H, W) -> (n, outputs, 2 H, 2 W); ``relu``: followed by a ReLU."""
+        if output_size is None and fast.supports(maps):
+            return fast.upconv2d(maps, self.weight, self.bias, relu)
         out = super().forward(maps, output_size)
         return out.relu_() if relu else out

@@ -1,19 +1,21 @@
-"""Fully connected encoder and decoder: NET-5 (ISA appendix A.4), and those of the pinwheel, NET-6 (DEC table 1b)."""
+"""Fully connected encoder and decoder of ISA appendix A.4, and those of the pinwheel in DEC table 1b."""
 
 import math
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, final
 
 from torch import Tensor, nn
 
-from unweave.networks.layers import linear_stack, require_image_shape, require_positive
+from unweave.networks.layers import linear_stack
+from unweave.networks.shapes import require_image_shape, require_positive
 
 
+@final
 class MLPEncoder(nn.Module):
     """Encoder of linear layers with ReLU between: 4096 - 1200 - 1200 - features (ISA appendix A.4).
 
     (n, C, H, W) -> (n, features), any image size. ISA's listing also creates a convolution that it never
-    applies; it is left out.
+    applies; it is omitted.
 
     Args:
         image_shape: (channels, height, width) of the images.
@@ -42,6 +44,7 @@ class MLPEncoder(nn.Module):
         return features
 
 
+@final
 class MLPDecoder(nn.Module):
     """Decoder of linear layers with tanh between: latents - 1200 - 1200 - 1200 - 4096 (ISA appendix A.4).
 

@@ -1,4 +1,7 @@
-"""Objectives: one final class per equation, each a call ``(vae, images, progress) -> Loss``."""
+"""Objectives: one final class per equation, each a call ``(vae, images, progress) -> Loss``.
+
+:class:`Objective` says what an objective must provide; ``OBJECTIVES`` maps the names used in a config to classes.
+"""
 
 from unweave.objectives.adversarial import AAE, FactorVAE
 from unweave.objectives.aggregate import DIPVAE, BetaTCVAE, DecompositionVAE, InformationDropout

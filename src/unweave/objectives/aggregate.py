@@ -1,39 +1,42 @@
-"""Objectives that penalise the aggregate posterior q(z), estimated from the batch itself."""
+"""Objectives with a term in the aggregate posterior q(z), estimated from the batch."""
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal, final
 
 import torch
 from torch import Tensor
 from torch.distributions import Distribution
 
 from unweave.errors import UnweaveError
-from unweave.functional.decomposition import (
+from unweave.functional.aggregate_posterior import (
     Aggregate,
     Estimator,
     aggregate,
-    dimension_wise_kl,
-    inclusive_kl,
     mixture_weights,
-    mutual_information,
-    total_correlation,
+)
+from unweave.functional.decomposition import (
+    pointwise_dimension_wise_kl,
+    pointwise_inclusive_kl,
+    pointwise_mutual_information,
+    pointwise_total_correlation,
 )
 from unweave.functional.divergence import factorises
 from unweave.functional.mmd import SCALES, Kernel, gaussian_kernel, inverse_multiquadratic, mmd, over_scales
 from unweave.functional.moments import code_covariance, covariance, covariance_penalties
-from unweave.objectives.bound import posteriors_of
-from unweave.objectives.core import Loss, Objective, Progress, Source, at_least_zero, bound
+from unweave.objectives.core import Loss, Objective, Progress, TrainingData, bound, check_non_negative
+from unweave.posteriors import example_posteriors
 from unweave.slots import Form
 from unweave.vae import VAE, as_tensor
 
 
+@final
 class BetaTCVAE(Objective):
-    """``L = E_q[-log p(x|z)] + alpha * I(x; z) + beta * TC(z) + gamma * sum_j KL(q(z_j) || p(z_j))`` (OBJ-7, OBJ-8).
+    """``L = E_q[-log p(x|z)] + alpha * I(x; z) + beta * TC(z) + gamma * sum_j KL(q(z_j) || p(z_j))``.
 
     Computed as ``E_q[-log p(x|z)] + KL + (alpha - 1) I + (beta - 1) TC + (gamma - 1) sum_j KL_j``, which is the same
-    because the three parts sum to the KL; so ``alpha = beta = gamma = 1`` is the VAE without any noise of the
-    estimates, and a prior that does not factorise works as long as ``gamma = 1`` (ISA-TCVAE, OBJ-14). For
+    because the three parts sum to the KL; so ``alpha = beta = gamma = 1`` is the VAE without the noise of the
+    estimates, and a prior that does not factorise works if ``gamma = 1`` (with ``prior=ISA`` this is ISA-TCVAE). For
     ``KL + gamma' * TC`` as FAC writes it, take ``beta = 1 + gamma'``.
 
     Args:
@@ -42,7 +45,7 @@ class BetaTCVAE(Objective):
         gamma: weight of the dimension-wise KL; other than 1 it needs a prior that factorises.
         estimator: of ``q(z)``, see :func:`unweave.functional.mixture_weights`: "mws", "mss" (Chen et al.), "split" (DEC
             Eq. 10), "batch" (FAC appendix D, the one that fails), "mixture".
-        dataset_size: ``N`` for mws, mss and split; none: that of the data set.
+        dataset_size: ``N`` for mws, mss and split; none: the size of the data set.
 
     Reference: ISA Eq. 3; FAC Eq. 2 and appendix D; Chen et al. 2018.
 
@@ -57,25 +60,21 @@ class BetaTCVAE(Objective):
 
     forms: ClassVar[tuple[Form, ...]] = (
         Form(
-            "OBJ-7",
             "E_q[-log p(x|z)] + alpha I(x; z) + beta TC(z) + gamma Σ_j KL(q(z_j) ‖ p(z_j))",
             "ISA Eq. 3; Chen et al. 2018 (weighted sampling)",
             "objective=BetaTCVAE objective.beta=6 objective.estimator=mws",
         ),
         Form(
-            "OBJ-7",
             "the same",
             "ISA Eq. 3; Chen et al. 2018 (stratified sampling)",
             "objective=BetaTCVAE objective.beta=6 objective.estimator=mss",
         ),
         Form(
-            "OBJ-8",
             "E_q[-log p(x|z)] + KL(q(z|x) ‖ p(z)) + (beta - 1) KL(q(z) ‖ Π_j q(z_j))",
             "FAC appendix D, Eq. 5-6 (batch estimate)",
             "objective=BetaTCVAE objective.beta=36 objective.estimator=batch",
         ),
         Form(
-            "OBJ-14",
             "E_q[-log p(x|z)] + [log q(z|x) - log p_ISA(z)] + (beta - 1) TC(z)",
             "ISA section 3.2, Eq. 12",
             "objective=BetaTCVAE objective.beta=3 prior=ISA",
@@ -92,7 +91,7 @@ class BetaTCVAE(Objective):
         dataset_size: int | None = None,
     ) -> None:
         super().__init__()
-        at_least_zero(beta=beta, alpha=alpha, gamma=gamma)
+        check_non_negative(beta=beta, alpha=alpha, gamma=gamma)
         self.beta, self.alpha, self.gamma = beta, alpha, gamma
         self.mixture = _Mixture(estimator, dataset_size, self.name)
 
@@ -107,16 +106,15 @@ class BetaTCVAE(Objective):
                 f"a prior that factorises (such as prior=StandardNormal)"
             )
 
-    def prepare(self, source: Source, batch: int) -> None:
-        """Takes the size of the data set."""
-        self.mixture.prepare(source, batch)
+    def prepare(self, data: TrainingData, batch: int) -> None:
+        """Read the size of the data set."""
+        self.mixture.prepare(data, batch)
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """The bound plus the excess weights times the parts of its KL."""
         q, z, prior, reconstruction, kl, terms = bound(vae, images)
         at = self.mixture(q, z)
-        information, correlation = mutual_information(q, z, at).mean(), total_correlation(at).mean()
-        terms |= {"total_correlation": correlation, "mutual_information": information}
+        information, correlation = _information_and_correlation(q, z, at, terms)
         total = (
             reconstruction
             + progress.hold(kl)
@@ -124,22 +122,23 @@ class BetaTCVAE(Objective):
             + (self.beta - 1) * correlation
         )
         if factorises(prior):
-            terms["dimension_wise_kl"] = dimension_wise_kl(prior, z, at).mean()
+            terms["dimension_wise_kl"] = pointwise_dimension_wise_kl(prior, z, at).mean()
             total = total + (self.gamma - 1) * terms["dimension_wise_kl"]
         return Loss(total, reconstruction, terms)
 
 
+@final
 class InformationDropout(Objective):
-    """``L = E_q[-log p(x|z)] + beta * KL(q(z|x) || q(z)) + gamma * TC(z)`` (OBJ-10).
+    """``L = E_q[-log p(x|z)] + beta * KL(q(z|x) || q(z)) + gamma * TC(z)``.
 
-    The rate is that to the aggregate posterior instead of the prior, the mutual information of image and code.
+    The KL to the prior is replaced by the KL to the aggregate posterior, the mutual information of image and code.
     ``gamma = 0`` is the objective of Information Dropout, ``gamma > 0`` the one its authors dismiss as intractable.
 
     Args:
         beta: weight of the mutual information.
         gamma: weight of the total correlation.
         estimator: of ``q(z)``, see :func:`unweave.functional.mixture_weights`.
-        dataset_size: ``N`` for mws, mss and split; none: that of the data set.
+        dataset_size: ``N`` for mws, mss and split; none: the size of the data set.
 
     Reference: FAC Eq. 8, 9.
 
@@ -154,13 +153,11 @@ class InformationDropout(Objective):
 
     forms: ClassVar[tuple[Form, ...]] = (
         Form(
-            "OBJ-10",
             "E_q[-log p(x|z)] + beta KL(q(z|x) ‖ q(z))",
             "FAC Eq. 8",
             "objective=InformationDropout objective.beta=4",
         ),
         Form(
-            "OBJ-10",
             "E_q[-log p(x|z)] + beta KL(q(z|x) ‖ q(z)) + gamma KL(q(z) ‖ Π_j q(z_j))",
             "FAC Eq. 9",
             "objective=InformationDropout objective.beta=1 objective.gamma=35",
@@ -178,7 +175,7 @@ class InformationDropout(Objective):
         dataset_size: int | None = None,
     ) -> None:
         super().__init__()
-        at_least_zero(beta=beta, gamma=gamma)
+        check_non_negative(beta=beta, gamma=gamma)
         self.beta, self.gamma = beta, gamma
         self.mixture = _Mixture(estimator, dataset_size, self.name)
 
@@ -187,25 +184,25 @@ class InformationDropout(Objective):
         super().check(vae)
         _check_posterior(self.name, vae)
 
-    def prepare(self, source: Source, batch: int) -> None:
-        """Takes the size of the data set."""
-        self.mixture.prepare(source, batch)
+    def prepare(self, data: TrainingData, batch: int) -> None:
+        """Read the size of the data set."""
+        self.mixture.prepare(data, batch)
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """Reconstruction plus the weighted mutual information and total correlation."""
         q, z, _, reconstruction, _, terms = bound(vae, images)
         at = self.mixture(q, z)
-        information, correlation = mutual_information(q, z, at).mean(), total_correlation(at).mean()
-        terms |= {"total_correlation": correlation, "mutual_information": information}
+        information, correlation = _information_and_correlation(q, z, at, terms)
         total = reconstruction + self.beta * progress.hold(information) + self.gamma * correlation
         return Loss(total, reconstruction, terms)
 
 
+@final
 class DIPVAE(Objective):
-    """``L = E_q[-log p(x|z)] + KL + lambda_od * sum_{i != j} C_ij^2 + lambda_d * sum_i (C_ii - 1)^2`` (OBJ-9).
+    """``L = E_q[-log p(x|z)] + KL + lambda_od * sum_{i != j} C_ij^2 + lambda_d * sum_i (C_ii - 1)^2``.
 
-    ``C`` is the covariance over the batch of the posterior means (kind "i"), or of the code ``z`` itself (kind "ii"):
-    that of the means plus the diagonal matrix of the mean variances.
+    ``C`` is the covariance over the batch of the posterior means (kind "i"), or of the code ``z`` (kind "ii"): the
+    covariance of the means plus the diagonal matrix of the mean variances.
 
     Args:
         kind: "i" or "ii".
@@ -226,7 +223,6 @@ class DIPVAE(Objective):
 
     forms: ClassVar[tuple[Form, ...]] = tuple(
         Form(
-            "OBJ-9",
             f"E_q[-log p(x|z)] + KL(q(z|x) ‖ p(z)) + lambda_od Σ_(i≠j) {c}_ij² + lambda_d Σ_i ({c}_ii - 1)²",
             f"FAC Eq. {number}",
             f"objective=DIPVAE objective.kind={kind} objective.lambda_od=10 objective.lambda_d={diagonal}",
@@ -238,7 +234,7 @@ class DIPVAE(Objective):
         self, *, kind: Literal["i", "ii"] = "i", lambda_od: float = 10.0, lambda_d: float = 100.0
     ) -> None:
         super().__init__()
-        at_least_zero(lambda_od=lambda_od, lambda_d=lambda_d)
+        check_non_negative(lambda_od=lambda_od, lambda_d=lambda_d)
         self.kind, self.lambda_od, self.lambda_d = kind, lambda_od, lambda_d
 
     def check(self, vae: VAE) -> None:
@@ -256,12 +252,13 @@ class DIPVAE(Objective):
         return Loss(total, reconstruction, terms)
 
 
+@final
 class DecompositionVAE(Objective):
-    """``L = E_q[-log p(x|z)] + beta * KL(q(z|x) || p(z)) + alpha * D(q(z), p(z))`` (OBJ-11, OBJ-12).
+    """``L = E_q[-log p(x|z)] + beta * KL(q(z|x) || p(z)) + alpha * D(q(z), p(z))``.
 
-    ``D`` is the inclusive KL, ``KL(p(z) || q(z))``, with ``q(z)`` the even mixture of the posteriors of the batch or of
-    all data and as many samples of ``p(z)`` as there are images in the batch; or the unbiased MMD between the codes of
-    the batch and as many samples of ``p(z)``.
+    ``D`` is the inclusive KL, ``KL(p(z) || q(z))``, with ``q(z)`` the mixture, with equal weights, of the posteriors of
+    the batch or of all data, and as many samples of ``p(z)`` as there are images in the batch; or the unbiased MMD
+    between the codes of the batch and as many samples of ``p(z)``.
 
     The kernels of the MMD are summed over the widths ``C = 2 * latents * scale``: twice the latents is the expected
     squared distance of two samples of a standard normal prior. The Gaussian kernel is ``exp(-||x - y||^2 / C)``.
@@ -270,10 +267,10 @@ class DecompositionVAE(Objective):
         alpha: weight of the divergence.
         beta: weight of the KL.
         divergence: "inclusive_kl" or "mmd".
-        aggregate: of what ``q(z)`` of the inclusive KL is made: the "batch", or all "data" (small sets only, as each
-            step then encodes all of it).
-        kernel: of the MMD, "imq" (inverse multiquadratic) or "gaussian".
-        norm: of the inverse multiquadratic kernel, "squared" as in its reference, or "plain" as DEC prints it.
+        aggregate: the images in ``q(z)`` of the inclusive KL: those of the "batch", or all "data" (only for small data
+            sets, because each step then encodes all of them).
+        kernel: that of the MMD, "imq" (inverse multiquadratic) or "gaussian".
+        norm: in the inverse multiquadratic kernel, "squared" as in its reference, or "plain" as DEC prints it.
         scales: widths of the kernel, in units of ``2 * latents``.
 
     Reference: DEC Eq. 7, section 6.3 and appendix B.
@@ -288,13 +285,11 @@ class DecompositionVAE(Objective):
 
     forms: ClassVar[tuple[Form, ...]] = (
         Form(
-            "OBJ-11",
             "E_q[-log p(x|z)] + beta KL(q(z|x) ‖ p(z)) + alpha KL(p(z) ‖ q(z))",
             "DEC Eq. 7 and appendix B",
             "objective=DecompositionVAE objective.alpha=1 objective.divergence=inclusive_kl",
         ),
         Form(
-            "OBJ-12",
             "E_q[-log p(x|z)] + beta KL(q(z|x) ‖ p(z)) + alpha MMD²(q(z), p(z))",
             "DEC Eq. 7 and section 6.3",
             "objective=DecompositionVAE objective.alpha=1000 objective.divergence=mmd",
@@ -313,7 +308,7 @@ class DecompositionVAE(Objective):
         scales: tuple[float, ...] = SCALES,
     ) -> None:
         super().__init__()
-        at_least_zero(alpha=alpha, beta=beta)
+        check_non_negative(alpha=alpha, beta=beta)
         if not scales or min(scales) <= 0:
             raise UnweaveError(f"objective.scales must be numbers greater than 0, got {list(scales)}")
         self.alpha, self.beta, self.divergence, self.aggregate = alpha, beta, divergence, aggregate
@@ -326,16 +321,16 @@ class DecompositionVAE(Objective):
         if self.divergence == "inclusive_kl":
             _check_posterior(self.name, vae)
 
-    def prepare(self, source: Source, batch: int) -> None:
-        """With ``aggregate="data"``, takes all images."""
+    def prepare(self, data: TrainingData, batch: int) -> None:
+        """With ``aggregate="data"``, load all images."""
         if self.divergence != "inclusive_kl" or self.aggregate != "data":
             return
-        if source.count is None or source.count > _MOST_DATA:
+        if data.count is None or data.count > _MOST_IMAGES:
             raise UnweaveError(
-                f"objective.aggregate=data encodes all images at each step, which is for at most {_MOST_DATA:,} of "
-                f"them, but {source.name} has {source.count or 'no end of'}: set objective.aggregate=batch"
+                f"objective.aggregate=data encodes all images at each step, so it takes at most {_MOST_IMAGES:,}, "
+                f"but {data.name} has {data.count or 'no fixed number of them'}: set objective.aggregate=batch"
             )
-        self.data = as_tensor(source.at(torch.arange(source.count).numpy()))
+        self.data = as_tensor(data.at(torch.arange(data.count).numpy()))
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """The bound plus ``alpha`` times the divergence of ``q(z)`` and the prior."""
@@ -345,50 +340,61 @@ class DecompositionVAE(Objective):
         if self.divergence == "mmd":
             divergence = mmd(z, samples, self._kernel(z.shape[1]))
         else:
-            of = q if self.data is None else vae.encode(self.data.to(images.device))
-            divergence = inclusive_kl(prior, of, samples).mean()
+            posteriors = q if self.data is None else vae.encode(self.data.to(images.device))
+            divergence = pointwise_inclusive_kl(prior, posteriors, samples).mean()
         terms[self.divergence] = divergence
         return Loss(
             reconstruction + self.beta * progress.hold(kl) + self.alpha * divergence, reconstruction, terms
         )
 
     def _kernel(self, latents: int) -> Kernel:
-        kernel: Any = (
+        kernel: Callable[..., Tensor] = (
             gaussian_kernel if self.kernel == "gaussian" else partial(inverse_multiquadratic, norm=self.norm)
         )
         return over_scales(kernel, [2 * latents * scale for scale in self.scales])
 
 
-_MOST_DATA = 10_000
+_MOST_IMAGES = 10_000
 
 
+@final
 class _Mixture:
-    """``q(z)`` of a batch by an estimator, which may need to know the size of the data set."""
+    """``q(z)`` of a batch by one of the estimators, some of which need the size of the data set."""
 
     def __init__(self, estimator: Estimator, size: int | None, owner: str) -> None:
         if size is not None and size < 1:
             raise UnweaveError(f"objective.dataset_size must be at least 1, got {size}")
         self.estimator, self.size, self.owner = estimator, size, owner
 
-    def prepare(self, source: Source, batch: int) -> None:
-        self.size = source.count if self.size is None else self.size
-        self._need(source.name)
+    def prepare(self, data: TrainingData, batch: int) -> None:
+        self.size = data.count if self.size is None else self.size
+        self._check_size(data.name)
         mixture_weights(self.estimator, batch, self.size)
 
     def __call__(self, q: Distribution, z: Tensor) -> Aggregate:
-        self._need("it")
+        self._check_size("it")
         return aggregate(q, z, mixture_weights(self.estimator, len(z), self.size))
 
-    def _need(self, what: str) -> None:
+    def _check_size(self, data: str) -> None:
         if self.size is None and self.estimator in ("mws", "mss", "split"):
             raise UnweaveError(
-                f"{self.owner} with estimator {self.estimator} needs the number of images of the data set, but {what} "
+                f"{self.owner} with estimator {self.estimator} needs the number of images of the data set, but {data} "
                 f"has none: set objective.dataset_size, or objective.estimator=mixture, which needs no such number"
             )
 
 
+def _information_and_correlation(
+    q: Distribution, z: Tensor, at: Aggregate, terms: dict[str, Tensor]
+) -> tuple[Tensor, Tensor]:
+    """``I(x; z)`` and ``TC(z)`` of the batch, which are also added to the logged terms."""
+    information = pointwise_mutual_information(q, z, at).mean()
+    correlation = pointwise_total_correlation(at).mean()
+    terms |= {"total_correlation": correlation, "mutual_information": information}
+    return information, correlation
+
+
 def _check_posterior(name: str, vae: VAE) -> None:
-    if not factorises(posteriors_of(vae)):
+    if not factorises(example_posteriors(vae.posterior, vae.device)):
         raise UnweaveError(
             f"{name} needs posteriors that factorise over the latents, but {type(vae.posterior).__name__} does not: "
             f"choose posterior=DiagonalNormal"

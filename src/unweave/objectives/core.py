@@ -1,12 +1,13 @@
-"""What all objectives share: the call, its result, and wrappers that change every one of them alike."""
+"""What all objectives share: the abstract base, its result, and wrappers that change any objective."""
 
 import contextlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, final
 
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.distributions import Distribution
 from torch.nn import Parameter
@@ -17,11 +18,12 @@ from unweave.slots import Form
 from unweave.vae import VAE
 
 
+@final
 @dataclass(frozen=True)
 class Progress:
-    """Where training stands: ``step`` of ``steps``, counted from 0. Schedules depend on nothing else.
+    """The position in training: ``step`` of ``steps``, counted from 0. Schedules depend on nothing else.
 
-    ``capacity`` is the number of nats at which :class:`Annealed` holds the rate at this step, if it does.
+    ``capacity`` is the value, in nats, at which :class:`Annealed` holds the KL at this step; none: it is not held.
 
     Example:
         >>> Progress(step=50, steps=200).ramp(100)
@@ -33,11 +35,11 @@ class Progress:
     capacity: float | None = None
 
     def ramp(self, length: int) -> float:
-        """A line from 0 at the first step to 1 at step ``length``, and 1 from there on."""
+        """Rises linearly from 0 at the first step to 1 at step ``length`` and stays at 1."""
         return min(1.0, self.step / length) if length > 0 else 1.0
 
     def hold(self, rate: Tensor) -> Tensor:
-        """The rate, or its distance ``|rate - capacity|`` where it is held at a capacity.
+        """The KL (or another rate), or its distance ``|rate - capacity|`` if there is a capacity.
 
         Example:
             >>> import torch
@@ -47,13 +49,14 @@ class Progress:
         return rate if self.capacity is None else (rate - self.capacity).abs()
 
 
+@final
 @dataclass(frozen=True)
 class Loss:
-    """What an objective says of a batch: the number to minimise, and the terms it is made of.
+    """The value of an objective for a batch: the number to minimise, and the terms it consists of.
 
     All are means over the batch, in nats per image. ``total`` and ``reconstruction`` carry gradients; ``terms`` are
-    for people: they are logged by name (``kl``, ``total_correlation``, ...), scalars or one value per latent.
-    ``codes`` are the samples of ``q(z|x)`` that a critic will judge, without gradients.
+    logged by name (``kl``, ``total_correlation``, ...), scalars or one value per latent. ``codes`` are the samples of
+    ``q(z|x)`` that the critic is trained on, without gradients.
 
     Example:
         >>> import torch
@@ -71,12 +74,13 @@ class Loss:
         named = {"total": self.total}
         if self.reconstruction is not None:
             named["reconstruction"] = self.reconstruction
-        return {name: value.detach().tolist() for name, value in {**named, **self.terms}.items()}
+        return _as_floats({**named, **self.terms})
 
 
+@final
 @dataclass(frozen=True)
 class CriticLoss:
-    """What a critic minimises in its turn, and the terms worth logging.
+    """The value of the critic's loss, and the terms to be logged.
 
     Example:
         >>> import torch
@@ -89,13 +93,11 @@ class CriticLoss:
 
     def logged(self) -> dict[str, float | list[float]]:
         """All numbers as plain floats, for the history."""
-        return {
-            name: value.detach().tolist() for name, value in {"critic_loss": self.total, **self.terms}.items()
-        }
+        return _as_floats({"critic_loss": self.total, **self.terms})
 
 
-class Source(Protocol):
-    """What an objective may ask of the data set it is trained on."""
+class TrainingData(Protocol):
+    """The part of a data set that objectives use."""
 
     @property
     def name(self) -> str:
@@ -103,27 +105,50 @@ class Source(Protocol):
 
     @property
     def count(self) -> int | None:
-        """Number of images; none if there is no end of them."""
+        """Number of images; none if there is no fixed number."""
 
-    def at(self, index: Any) -> Any:
-        """Images of row numbers."""
+    def at(self, index: NDArray[Any]) -> NDArray[Any]:
+        """The images with these row numbers."""
 
 
 class Objective(nn.Module, ABC):
-    """An equation to minimise. Holds what the equation itself learns (a critic), if anything.
+    """A loss to minimise, and the critic that it needs, if any.
 
-    An objective with a critic overrides :meth:`critic_parameters` and :meth:`critic_loss`; the training loop gives
-    the critic an optimiser of its own and its turn(s) after each step of the model.
+    An objective provides three things:
+
+    1. a constructor ``__init__(self, *, options)``, or ``__init__(self, latents, *, options)`` if it needs the size of
+       the code; every keyword with a type and a default is an option, ``objective.NAME=VALUE`` in a config;
+    2. ``forward(vae, images, progress) -> Loss``; :func:`bound` computes the reconstruction and the KL. To support
+       ``capacity=...``, pass the KL through :meth:`Progress.hold` (and set ``held`` to none if there is no KL);
+    3. with a critic, :meth:`critic_parameters` and :meth:`critic_loss`. The training loop gives the critic an optimiser
+       of its own and updates it after each step of the model.
+
+    :meth:`check` and :meth:`prepare` may be overridden to refuse a VAE and to read from the data before step 0.
 
     Attributes:
-        forms: the equations of the papers that this class is.
+        forms: the equations of the papers that this class computes, for the table of objectives.
         held: the term that :class:`Annealed` holds at a capacity; none: there is no such term.
-        needs_prior: whether the loss depends on the prior, so that a learned one gets gradients.
-        batches: batches of images that one step takes, handed over as one tensor.
+        needs_prior: whether the loss depends on the prior, so that a learned prior gets gradients.
+        batches: number of batches that one step takes; they arrive as one tensor.
         critic_turns: steps of the critic for each step of the model.
         critic_learning_rate: step size of the critic's Adam.
-        betas: of the model's Adam.
-        critic_betas: of the critic's Adam.
+        betas: those of the model's Adam.
+        critic_betas: those of the critic's Adam.
+
+    Example:
+        >>> import torch
+        >>> class SquaredCodes(Objective):
+        ...     def __init__(self, *, weight: float = 1.0) -> None:
+        ...         super().__init__()
+        ...         self.weight = weight
+        ...     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
+        ...         _, z, _, reconstruction, kl, terms = bound(vae, images)
+        ...         terms["squares"] = z.square().sum(1).mean()
+        ...         total = reconstruction + progress.hold(kl) + self.weight * terms["squares"]
+        ...         return Loss(total, reconstruction, terms)
+        >>> loss = SquaredCodes()(VAE.assemble((1, 32, 32), 4), torch.rand(2, 1, 32, 32), Progress(0, 1))
+        >>> sorted(loss.terms)
+        ['kl', 'kl_per_latent', 'squares']
     """
 
     forms: ClassVar[tuple[Form, ...]] = ()
@@ -137,7 +162,7 @@ class Objective(nn.Module, ABC):
 
     @property
     def name(self) -> str:
-        """As it is chosen."""
+        """The name for messages: that of the class."""
         return type(self).__name__
 
     @abstractmethod
@@ -145,27 +170,27 @@ class Objective(nn.Module, ABC):
         """The loss of ``batches`` batches of images in [0, 1], ``(batches * n, channels, height, width)``."""
 
     def check(self, vae: VAE) -> None:
-        """Refuse, before step 0, a VAE that this objective cannot be computed for."""
+        """Raise an error, before step 0, for a VAE for which this objective cannot be computed."""
         if not self.needs_prior and any(p.requires_grad for p in vae.prior.parameters()):
             raise UnweaveError(
-                f"{self.name} does not train the prior, but {type(vae.prior).__name__} has parameters to learn: choose "
-                f"a prior without (such as prior=StandardNormal), or an objective that has KL(q(z|x) || p(z))"
+                f"{self.name} does not train the prior, but {type(vae.prior).__name__} has learned parameters: choose "
+                f"a prior without them (such as prior=StandardNormal), or an objective that has KL(q(z|x) || p(z))"
             )
 
-    def prepare(self, source: Source, batch: int) -> None:
-        """Learn, before step 0, from what data and in batches of how many images training will be."""
+    def prepare(self, data: TrainingData, batch: int) -> None:
+        """Read what the objective needs of the data and the batch size; called before step 0."""
 
     def critic_parameters(self, vae: VAE) -> list[Parameter]:
-        """What the critic's optimiser changes, and the model's does not; empty if there is no critic."""
+        """The parameters of the critic's optimiser, which the model's does not get; empty if there is no critic."""
         return []
 
     def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
-        """What the critic minimises, after the model's step that ``loss`` was of; ``turn`` counts from 0."""
+        """The critic's loss, after the step of the model that produced ``loss``; ``turn`` counts from 0."""
         raise NotImplementedError
 
 
 class Bound(NamedTuple):
-    """The evidence lower bound of a batch and what it was made from; ``reconstruction`` and ``kl`` are means.
+    """The terms of the evidence lower bound of a batch; ``reconstruction`` and ``kl`` are means over the batch.
 
     Example:
         >>> import torch
@@ -183,7 +208,7 @@ class Bound(NamedTuple):
 
 
 def bound(vae: VAE, images: Tensor) -> Bound:
-    """``E_q[-log p(x|z)]`` and ``KL(q(z|x) || p(z))``, means over the batch, with the terms worth logging.
+    """``E_q[-log p(x|z)]`` and ``KL(q(z|x) || p(z))``, means over the batch, with the terms to be logged.
 
     Example:
         >>> import torch
@@ -203,7 +228,7 @@ def bound(vae: VAE, images: Tensor) -> Bound:
 
 @contextlib.contextmanager
 def frozen(critic: nn.Module) -> Iterator[None]:
-    """Inside, the critic passes gradients on but gets none itself: its weights are constants.
+    """A context in which gradients flow through the critic but its weights get none.
 
     Example:
         >>> import torch
@@ -223,11 +248,11 @@ def frozen(critic: nn.Module) -> Iterator[None]:
             parameter.requires_grad_(want)
 
 
-def at_least_zero(**weights: float | None) -> None:
-    """Refuse the first option that is negative.
+def check_non_negative(**weights: float | None) -> None:
+    """Raise an error for the first option that is negative.
 
     Example:
-        >>> at_least_zero(beta=-1.0)
+        >>> check_non_negative(beta=-1.0)
         Traceback (most recent call last):
         ...
         unweave.errors.UnweaveError: objective.beta must be at least 0, got -1
@@ -237,8 +262,12 @@ def at_least_zero(**weights: float | None) -> None:
             raise UnweaveError(f"objective.{name} must be at least 0, got {value:g}")
 
 
-class _Wrapper(Objective):
-    """Another objective, changed; what is not overridden is the objective's own."""
+def _as_floats(named: dict[str, Tensor]) -> dict[str, float | list[float]]:
+    return {name: value.detach().tolist() for name, value in named.items()}
+
+
+class _Wrapper(Objective, ABC):
+    """An objective that changes another one and takes from it everything that it does not override."""
 
     def __init__(self, objective: Objective) -> None:
         super().__init__()
@@ -251,28 +280,29 @@ class _Wrapper(Objective):
 
     @property
     def name(self) -> str:
-        """That of the objective inside."""
+        """That of the inner objective."""
         return self.objective.name
 
     def check(self, vae: VAE) -> None:
-        """As the objective inside."""
+        """That of the inner objective."""
         self.objective.check(vae)
 
-    def prepare(self, source: Source, batch: int) -> None:
-        """As the objective inside."""
-        self.objective.prepare(source, batch)
+    def prepare(self, data: TrainingData, batch: int) -> None:
+        """That of the inner objective."""
+        self.objective.prepare(data, batch)
 
     def critic_parameters(self, vae: VAE) -> list[Parameter]:
-        """Those of the objective inside."""
+        """Those of the inner objective."""
         return self.objective.critic_parameters(vae)
 
     def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
-        """That of the objective inside."""
+        """That of the inner objective."""
         return self.objective.critic_loss(vae, images, loss, turn)
 
 
+@final
 class Annealed(_Wrapper):
-    """Any objective with its rate held at a capacity: ``w * KL`` becomes ``w * |KL - C|``, with ``C`` growing from 0.
+    """Any objective with its KL held at a capacity: ``w * KL`` becomes ``w * |KL - C|``, with ``C`` growing from 0.
 
     ``C`` grows linearly to ``capacity`` over ``steps`` steps and stays there; ``w`` is the weight that the objective
     gives its KL (``beta``, or 1). The KL is the mean over the batch, taken before the absolute value.
@@ -301,24 +331,25 @@ class Annealed(_Wrapper):
             )
         if objective.held is None:
             raise UnweaveError(
-                f"{objective.name} has no KL that a capacity could hold: leave capacity away, or choose an objective "
+                f"{objective.name} has no KL that a capacity could hold: omit capacity, or choose an objective "
                 f"with a KL (such as objective=BetaVAE)"
             )
         self.capacity = capacity
         self.steps = steps
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
-        """The loss with the rate held at the present capacity, which is logged too."""
+        """The loss with the KL held at the current capacity, which is also logged."""
         capacity = self.capacity * progress.ramp(progress.steps if self.steps is None else self.steps)
         loss: Loss = self.objective(vae, images, replace(progress, capacity=capacity))
         return replace(loss, terms={**loss.terms, "capacity": loss.total.new_tensor(capacity)})
 
 
+@final
 class Averaged(_Wrapper):
-    """Another objective in the units of paper REC: means over image elements and over latents.
+    """Any objective in the units of paper REC: means over image elements and over latents.
 
     ``total = reconstruction / D + (total' - reconstruction) / L`` for an image of ``D`` elements and ``L`` latents,
-    where ``total'`` is the summed loss. A beta quoted in these units is converted to the summed convention by
+    where ``total'`` is the summed loss. A beta in these units is converted to the summed convention by
     :func:`unweave.functional.averaged_to_summed`.
 
     Args:

@@ -1,4 +1,4 @@
-"""Pictures: functions from arrays to a matplotlib ``Figure``, and :func:`save`."""
+"""Pictures: functions from arrays to a matplotlib ``Figure``, and :func:`save`, which writes it to a file."""
 
 from unweave.plots.curves import curves, kl_bars
 from unweave.plots.geometry import comparison, geometry

@@ -1,4 +1,4 @@
-"""How training went, and how much each latent carries."""
+"""Training curves, and the KL of each latent."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,13 +35,13 @@ def curves(
 ) -> Figure:
     """Training curves, one panel per key; several runs share the panels of a mapping name -> history.
 
-    Long histories are averaged to a few hundred points; where the first steps would flatten all the rest, the
-    axis is logarithmic (positive values) or leaves the first values out of view.
+    Long histories are averaged to at most 200 points. If the first steps would flatten the rest of a curve, the axis
+    is logarithmic (positive values) or cuts off the first values.
 
     Args:
         histories: the lines of a run's history (dictionaries with "step" and the keys), or several by name.
-        keys: what to draw; values may be numbers or lists (one line per latent). Absent keys are left out. None: the
-            loss, its reconstruction and KL, then every other term that was logged.
+        keys: what to draw; values may be numbers or lists (one line per latent). Absent keys are omitted. None: the
+            loss, its reconstruction and KL, then every other logged term.
 
     Example:
         >>> history = [{"step": i, "total": 100 / i, "kl_per_latent": [i, 1.0]} for i in range(1, 50)]
@@ -55,10 +55,10 @@ def curves(
     keys = [key for key in keys if key not in ("step", "seconds")]
     panels: list[tuple[str, str]] = []
     for key in keys:
-        having = [name for name, lines in runs.items() if any(key in line for line in lines)]
-        if having and any(isinstance(line.get(key), list | tuple) for line in runs[having[0]]):
-            panels += [(key, name) for name in having]
-        elif having:
+        names = [name for name, lines in runs.items() if any(key in line for line in lines)]
+        if names and any(isinstance(line.get(key), list | tuple) for line in runs[names[0]]):
+            panels += [(key, name) for name in names]
+        elif names:
             panels.append((key, ""))
     columns = min(len(panels), 4 if len(panels) <= 4 else 3) or 1
     rows = -(-len(panels) // columns) or 1
@@ -112,17 +112,18 @@ def kl_bars(kl: ArrayLike, *, scales: ArrayLike | None = None) -> Figure:
 
 
 def _panel(axes: Axes, key: str, runs: Mapping[str, Sequence[Mapping[str, Any]]], *, label: bool) -> None:
-    seen: list[NDArray[np.float64]] = []
+    plotted: list[NDArray[np.float64]] = []
     for i, (name, lines) in enumerate(runs.items()):
         table = [(line["step"], line[key]) for line in lines if line.get(key) is not None]
         if not table:
             continue
         steps = np.array([step for step, _ in table], dtype=np.float64)
         values = np.array([value for _, value in table], dtype=np.float64).reshape(len(table), -1)
-        steps, values = _thinned(steps, values)
-        seen.append(values)
+        steps, means = block_means(steps, values.T, _MOST_POINTS)
+        values = means.T
+        plotted.append(values)
         for j, line_values in enumerate(values.T):
-            # Latents beyond the palette repeat its colours with another dash.
+            # If there are more latents than colours, the colours repeat with another dash pattern.
             dash = ("-", "--", ":")[j // len(PALETTE) % 3]
             color = PALETTE[(i if values.shape[1] == 1 else j) % len(PALETTE)]
             axes.plot(steps, line_values, dash, color=color, label=name if label else None, linewidth=1.3)
@@ -131,20 +132,21 @@ def _panel(axes: Axes, key: str, runs: Mapping[str, Sequence[Mapping[str, Any]]]
         axes.set_ylabel("nats")
     axes.locator_params(axis="x", nbins=4)
     axes.xaxis.set_major_formatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}")
-    if seen:
-        _fit_axis(axes, seen)
+    if plotted:
+        _fit_axis(axes, plotted)
 
 
-def _fit_axis(axes: Axes, seen: Sequence[NDArray[np.float64]]) -> None:
-    every = np.concatenate([values.ravel() for values in seen])
-    late = np.concatenate([values[len(values) // 10 :].ravel() for values in seen])
+def _fit_axis(axes: Axes, plotted: Sequence[NDArray[np.float64]]) -> None:
+    """A scale on which the later steps are visible."""
+    every = np.concatenate([values.ravel() for values in plotted])
+    late = np.concatenate([values[len(values) // 10 :].ravel() for values in plotted])
     every, late = every[np.isfinite(every)], late[np.isfinite(late)]
     if len(late) == 0:
         return
     span = float(np.ptp(late)) or max(abs(float(late[0])) * 0.1, 1e-12)
     if every.max() - late.max() <= 2 * span:
         return
-    if every.min() > 0 and seen[0].shape[1] == 1:
+    if every.min() > 0 and plotted[0].shape[1] == 1:
         axes.set_yscale("log")
         decades = float(np.log10(every.max() / every.min()))
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if decades > 3 else (1.0, 2.0, 5.0)))
@@ -154,13 +156,18 @@ def _fit_axis(axes: Axes, seen: Sequence[NDArray[np.float64]]) -> None:
         axes.set_ylim(late.min() - 0.05 * span, late.max() + 0.2 * span)
 
 
-def _thinned(
-    steps: NDArray[np.float64], values: NDArray[np.float64]
+def block_means(
+    where: ArrayLike, values: ArrayLike, most: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Means of equal blocks, so that a long noisy history stays a line."""
-    block = -(-len(steps) // _MOST_POINTS)
-    if block == 1:
-        return steps, values
-    starts = np.arange(0, len(steps), block)
-    sizes = np.diff([*starts, len(steps)])
-    return np.add.reduceat(steps, starts) / sizes, np.add.reduceat(values, starts) / sizes[:, None]
+    """Means of equal blocks of points, at most ``most`` of them: (n,), (lines, n) -> (m,), (lines, m).
+
+    Example:
+        >>> x, y = block_means([1, 2, 3, 4], [[1.0, 3.0, 5.0, 7.0]], most=2)
+        >>> x.tolist(), y.tolist()
+        ([1.5, 3.5], [[2.0, 6.0]])
+
+    """
+    x, y = np.asarray(where, np.float64), np.atleast_2d(np.asarray(values, np.float64))
+    starts = np.arange(0, len(x), max(1, -(-len(x) // most)))
+    sizes = np.diff([*starts, len(x)])
+    return np.add.reduceat(x, starts) / sizes, np.add.reduceat(y, starts, axis=1) / sizes

@@ -1,14 +1,15 @@
-"""Distances as a loss perceives them: matrices along factors and cumulative curves (REC figures 3, 4, 8, 10, A1)."""
+"""Perceived distances under a loss: matrices along factors and cumulative curves (REC figures 3, 4, 8, 10, A1)."""
 
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.errors import UnweaveError
 from unweave.metrics import Distances, Matrices
-from unweave.plots.style import FAINT, INK, PALETTE, style
+from unweave.plots.style import FAINT, INK, PALETTE, bare, style
 
 _TITLES = {
     "factors": "factors",
@@ -19,14 +20,14 @@ _TITLES = {
 }
 
 
-def matrices(found: Sequence[Matrices], *, title: str | None = None) -> Figure:
+def matrices(per_factor: Sequence[Matrices], *, title: str | None = None) -> Figure:
     """Average distance matrices for each factor and each level.
 
     Each matrix has its own scale from 0 (white) to its largest entry (dark); the number above it is its correlation
     with the distances of the factors.
 
     Args:
-        found: one for each factor, with the same levels.
+        per_factor: one for each factor, with the same levels.
         title: of the figure.
 
     References:
@@ -38,26 +39,21 @@ def matrices(found: Sequence[Matrices], *, title: str | None = None) -> Figure:
         1
 
     """
-    if not found:
+    if not per_factor:
         raise UnweaveError("at least one factor is needed to draw distance matrices")
-    levels = [level for level in _TITLES if level in found[0].levels]
-    # Few levels lie below each other, as in figure 3; many stand side by side, as in figure 4.
+    levels = [level for level in _TITLES if level in per_factor[0].levels]
+    # One or two levels are stacked, as in figure 3; more are side by side, as in figure 4.
     across = len(levels) > 2
-    rows, columns = (len(found), len(levels)) if across else (len(levels), len(found))
+    rows, columns = (len(per_factor), len(levels)) if across else (len(levels), len(per_factor))
     with style():
         figure = Figure(figsize=(1.1 + 1.75 * columns, 0.6 + 1.9 * rows), layout="constrained")
         panels = figure.subplots(rows, columns, squeeze=False)
         panels = panels if across else panels.T
-        for row, one in zip(panels, found, strict=True):
+        for row, one in zip(panels, per_factor, strict=True):
             correlations = one.correlations()
             for axes, level in zip(row, levels, strict=True):
                 matrix = one.levels[level]
-                axes.imshow(matrix, cmap="bone_r", vmin=0.0, vmax=max(float(matrix.max()), 1e-12))
-                axes.set_xticks([])
-                axes.set_yticks([])
-                for spine in axes.spines.values():
-                    spine.set_visible(True)
-                    spine.set_color(FAINT)
+                _draw_matrix(axes, matrix, float(matrix.max()))
                 note = "" if level == "factors" else f"r = {correlations[level]:.2f}"
                 axes.set_xlabel(note, color=INK, fontsize=8)
             if across:
@@ -74,14 +70,14 @@ def matrices(found: Sequence[Matrices], *, title: str | None = None) -> Figure:
     return figure
 
 
-def cumulative_distances(found: Distances) -> Figure:
-    """The share of pairs that are closer than a distance, a curve for each factor and one for random pairs.
+def cumulative_distances(distances: Distances) -> Figure:
+    """The share of pairs that are closer than a distance: a curve for each factor and one for random pairs.
 
-    Curves further to the right belong to factors that pay more, so that a VAE learns them first; a step is a constant
-    distance.
+    Curves further to the right belong to factors with larger distances, which a VAE learns first; a step is a
+    constant distance.
 
     Args:
-        found: from :func:`unweave.metrics.perceived_distances`.
+        distances: from :func:`unweave.metrics.perceived_distances`.
 
     References:
         Michlo et al. 2023 (REC), figure A1.
@@ -96,7 +92,7 @@ def cumulative_distances(found: Distances) -> Figure:
         figure = Figure(figsize=(5.2, 3.4), layout="constrained")
         axes = figure.subplots()
         share = np.linspace(0, 1, 501)
-        ordered = sorted(found.values.items(), key=lambda item: -float(item[1].mean()))
+        ordered = sorted(distances.values.items(), key=lambda item: -float(item[1].mean()))
         colours = iter([*PALETTE, *PALETTE, *PALETTE])
         for name, values in ordered:
             random = name == "random"
@@ -107,9 +103,9 @@ def cumulative_distances(found: Distances) -> Figure:
                 linestyle="--" if random else "-",
                 label=f"{name} ({values.mean():.4f})",
             )
-        axes.set(xlabel=f"perceived distance ({found.loss})", ylabel="share of pairs", ylim=(0, 1.02))
+        axes.set(xlabel=f"perceived distance ({distances.loss})", ylabel="share of pairs", ylim=(0, 1.02))
         axes.set_xlim(left=0)
-        axes.set_title(f"{found.dataset}: perceived distances")
+        axes.set_title(f"{distances.dataset}: perceived distances")
         axes.legend(title="factor (mean)", title_fontsize=8, loc="best")
     return figure
 
@@ -125,8 +121,8 @@ def matrix_panels(
 
     Args:
         rows: for each row, captions and square matrices.
-        labels: written to the left of each row.
-        shared: matrices of a row share one scale; else each has its own. Zero is white.
+        labels: one for each row, to its left.
+        shared: whether the matrices of a row share one scale; otherwise each has its own. Zero is white.
         title: of the figure.
 
     References:
@@ -146,13 +142,7 @@ def matrix_panels(
         for i, (row, line) in enumerate(zip(panels, rows, strict=True)):
             largest = max(float(matrix.max()) for _, matrix in line)
             for axes, (caption, matrix) in zip(row, line, strict=False):
-                top = largest if shared else float(matrix.max())
-                axes.imshow(matrix, cmap="bone_r", vmin=0.0, vmax=max(top, 1e-12))
-                axes.set_xticks([])
-                axes.set_yticks([])
-                for spine in axes.spines.values():
-                    spine.set_visible(True)
-                    spine.set_color(FAINT)
+                _draw_matrix(axes, matrix, largest if shared else float(matrix.max()))
                 axes.set_title(caption, fontsize=7.5, fontweight="normal", loc="center")
             for axes in row[len(line) :]:
                 axes.remove()
@@ -161,3 +151,11 @@ def matrix_panels(
         if title:
             figure.suptitle(title, fontsize=10, fontweight="bold", x=0.02, ha="left")
     return figure
+
+
+def _draw_matrix(axes: Axes, matrix: NDArray[np.float64], darkest: float) -> None:
+    """A matrix in shades from 0 (white) to ``darkest``, in a frame."""
+    axes.imshow(matrix, cmap="bone_r", vmin=0.0, vmax=max(darkest, 1e-12))
+    bare(axes, frame=True)
+    for spine in axes.spines.values():
+        spine.set_color(FAINT)

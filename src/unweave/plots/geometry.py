@@ -1,7 +1,7 @@
 """The image of a factor grid in latent space (SBD figure 4)."""
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -23,16 +23,16 @@ def geometry(
     names: Sequence[str] = ("x", "y"),
     latents: Sequence[int] | None = None,
 ) -> Figure:
-    """The grid of two factors on the left, where the encoder puts it on the right, with the same colours.
+    """The grid of two factors on the left and its codes on the right, in the same colours.
 
-    Neighbours on the grid are joined by lines; a Euclidean image is a square grid again, turned or not.
-    Held-out points are black.
+    Neighbours on the grid are joined by lines; a Euclidean image is again a square grid, possibly rotated. Held-out
+    points are black.
 
     Args:
         grid_codes: (m, 2) or (rows, columns, 2) codes in two latents.
         grid_factors: (m, 2) or (rows, columns, 2) factors.
-        held_out: (m,) or (rows, columns) True where training never sampled.
-        title: of the latent plot.
+        held_out: (m,) or (rows, columns) True for points held out from training.
+        title: of the panel with the codes.
         score: geometry score, written beside the title.
         names: of the two factors.
         latents: numbers of the two latents, for the axes.
@@ -57,7 +57,7 @@ def geometry(
 
 
 def comparison(
-    grids: dict[str, Any],
+    grids: Mapping[str, ArrayLike],
     grid_factors: ArrayLike,
     *,
     held_out: ArrayLike | None = None,
@@ -65,12 +65,12 @@ def comparison(
     names: Sequence[str] = ("x", "y"),
     latents: Sequence[Sequence[int]] | None = None,
 ) -> Figure:
-    """The factor grid and its image in several models side by side; one title per entry of ``grids``.
+    """The factor grid and its codes in several models side by side; one panel per entry of ``grids``.
 
     Args:
         grids: title -> codes (m, 2) of the same grid in that model's two latents.
         grid_factors: (m, 2) factors.
-        held_out: (m,) True where training never sampled.
+        held_out: (m,) True for points held out from training.
         scores: geometry score of each model.
         names: of the two factors.
         latents: numbers of the two latents of each model.
@@ -86,7 +86,7 @@ def comparison(
     colors = grid_colors(factors, hole)
     edges = grid_edges(factors)
     with style():
-        # The grid itself is only the key to the colours, so it gets less room than its images.
+        # The factor grid is only the key to the colours, so its panel is smaller.
         figure = Figure(figsize=(2.6 + 3.6 * len(grids), 3.7), layout="constrained")
         panels = figure.subplots(1, 1 + len(grids), width_ratios=[0.7] + [1.0] * len(grids), squeeze=False)[0]
         draw_grid(panels[0], factors, edges, colors, hole, "box")
@@ -108,8 +108,8 @@ def comparison(
     return figure
 
 
-def grid_colors(factors: NDArray[np.float64], hole: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """A colour (m, 3) for each grid point (m, 2) by its place in the grid; black in the hole (m,).
+def grid_colors(factors: NDArray[np.float64], held_out: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """A colour (m, 3) for each grid point (m, 2) by its position in the grid; black if held out (m,).
 
     Example:
         >>> grid_colors(np.array([[0.0, 0.0], [4.0, 2.0]]), np.array([False, True])).round(2).tolist()
@@ -118,7 +118,7 @@ def grid_colors(factors: NDArray[np.float64], hole: NDArray[np.bool_]) -> NDArra
     """
     spans = np.ptp(factors, axis=0)
     colors = plane_colors((factors - factors.min(axis=0)) / np.where(spans > 0, spans, 1))
-    colors[hole] = 0.0
+    colors[held_out] = 0.0
     return colors
 
 
@@ -146,10 +146,10 @@ def draw_grid(
     points: NDArray[np.float64],
     edges: NDArray[np.int64],
     colors: NDArray[np.float64],
-    hole: NDArray[np.bool_],
+    held_out: NDArray[np.bool_],
     adjustable: Literal["box", "datalim"] = "datalim",
 ) -> None:
-    """Grid points (m, 2) in their colours, neighbours joined; those in the hole black.
+    """Grid points (m, 2) in their colours, neighbours joined by lines; held-out points are black.
 
     Example:
         >>> axes, points = Figure().add_subplot(), np.array([[0.0, 0.0], [0.0, 1.0]])
@@ -163,9 +163,9 @@ def draw_grid(
     tint = colors[edges].mean(axis=1)
     axes.add_collection(LineCollection(list(points[edges]), colors=list(tint), linewidths=0.9, alpha=0.75))
     size = 9 if len(points) > 200 else 14
-    seen = finite & ~hole
+    seen = finite & ~held_out
     axes.scatter(points[seen, 0], points[seen, 1], c=colors[seen], s=size, linewidths=0, zorder=3)
-    unseen = finite & hole
+    unseen = finite & held_out
     axes.scatter(points[unseen, 0], points[unseen, 1], color=INK, s=size, linewidths=0, zorder=4)
     axes.set_aspect("equal", adjustable=adjustable)
     axes.margins(0.06)

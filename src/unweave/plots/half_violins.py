@@ -1,4 +1,4 @@
-"""Two methods back to back: a density on either side of a line, for each group."""
+"""Half violins: for each group, the density of one method on each side of a line."""
 
 from collections.abc import Mapping, Sequence
 
@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import UnweaveError
 from unweave.plots.style import FAINT, INK, PALETTE, style
 
-_REACH = 0.4
-"""Half width of the widest density, in units of the distance of groups."""
+_HALF_WIDTH = 0.4
+"""Width of the widest density, in units of the distance between groups."""
 
 
 def half_violins(
     panels: Mapping[str, Mapping[str, Mapping[str, ArrayLike]]], *, unit_interval: bool = True
 ) -> Figure:
-    """Densities of the values of two methods, left and right of each group's line; every single value is a dot.
+    """Densities of the values of two methods, left and right of each group's line; every value is a dot.
 
     Short lines mark the quartiles, the longer one the median.
 
@@ -34,21 +34,21 @@ def half_violins(
         ['MIG', 'DCI']
 
     """
-    methods = list(dict.fromkeys(m for groups in panels.values() for found in groups.values() for m in found))
+    methods = list(dict.fromkeys(m for groups in panels.values() for each in groups.values() for m in each))
     if not methods or len(methods) > 2:
         raise UnweaveError(f"half violins show one or two methods, got {len(methods)}")
-    many = max(len(groups) for groups in panels.values())
+    most_groups = max(len(groups) for groups in panels.values())
     with style():
-        figure = Figure(figsize=(0.7 + len(panels) * (0.5 + 0.85 * many), 3.0), layout="constrained")
+        figure = Figure(figsize=(0.7 + len(panels) * (0.5 + 0.85 * most_groups), 3.0), layout="constrained")
         for axes, (name, groups) in zip(
             figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
         ):
-            for place, found in enumerate(groups.values()):
+            for place, values_of in enumerate(groups.values()):
                 axes.axvline(place, color="#e5e8eb", linewidth=0.6, zorder=0)
                 for k, method in enumerate(methods):
-                    if method in found:
-                        values = np.sort(np.asarray(found[method], np.float64).ravel())
-                        _half(axes, values, place, -1 if k == 0 else 1, PALETTE[k])
+                    if method in values_of:
+                        values = np.sort(np.asarray(values_of[method], np.float64).ravel())
+                        _draw_half(axes, values, place, -1 if k == 0 else 1, PALETTE[k])
             axes.set_xticks(range(len(groups)), list(groups))
             axes.tick_params(axis="x", length=0)
             axes.set_xlim(-0.6, len(groups) - 0.4)
@@ -62,7 +62,7 @@ def half_violins(
 
 
 def density(values: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Gaussian kernel density of ``values`` at ``at``; the width is 1.06 sd n^(-1/5), Silverman's rule.
+    """Gaussian kernel density of ``values`` at the points ``at``; the bandwidth is 1.06 sd n^(-1/5), Silverman's rule.
 
     Example:
         >>> at = np.linspace(-8, 8, 1601)
@@ -71,12 +71,12 @@ def density(values: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[np.
 
     """
     width = 1.06 * float(np.std(values, ddof=1)) * len(values) ** -0.2
-    bumps = np.exp(-0.5 * ((at[:, None] - values) / width) ** 2)
-    result: NDArray[np.float64] = bumps.mean(axis=1) / (width * np.sqrt(2 * np.pi))
+    kernels = np.exp(-0.5 * ((at[:, None] - values) / width) ** 2)
+    result: NDArray[np.float64] = kernels.mean(axis=1) / (width * np.sqrt(2 * np.pi))
     return result
 
 
-def _half(axes: Axes, values: NDArray[np.float64], place: int, side: int, color: str) -> None:
+def _draw_half(axes: Axes, values: NDArray[np.float64], place: int, side: int, color: str) -> None:
     if len(values) > 2 and np.ptp(values) > 0:
         reach = 0.5 * float(np.std(values))
         at = np.linspace(values[0] - reach, values[-1] + reach, 120)
@@ -84,7 +84,7 @@ def _half(axes: Axes, values: NDArray[np.float64], place: int, side: int, color:
         axes.fill_betweenx(
             at,
             place,
-            place + side * _REACH * height / height.max(),
+            place + side * _HALF_WIDTH * height / height.max(),
             facecolor=color,
             alpha=0.25,
             linewidth=0,
@@ -102,11 +102,11 @@ def score_lines(
     x: str,
     order: Sequence[float] | None = None,
 ) -> Figure:
-    """Scores against a number: a line through the means of each method, a band of one deviation, dots for runs.
+    """Scores against a number: the mean of each method as a line, a band of one standard deviation, dots for runs.
 
     Args:
         panels: name of a score -> method -> number -> values over seeds.
-        x: what the number is.
+        x: label of the number.
         order: the numbers from left to right; ascending by default.
 
     References:

@@ -1,4 +1,4 @@
-"""Sheets of images, pixel by pixel."""
+"""Sheets of images in which every image pixel is a whole number of picture pixels."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,8 +11,8 @@ from unweave.errors import UnweaveError
 from unweave.plots.style import FAINT, bare, style
 
 _DPI = 100
-_TARGET = 72
-"""Small images are enlarged by a whole factor to about this many pixels."""
+_TARGET_SIDE = 72
+"""Small images are enlarged by an integer factor to about this many pixels."""
 
 
 def as_rgb(images: ArrayLike) -> NDArray[np.uint8]:
@@ -67,11 +67,11 @@ def image_grid(
     """A sheet of images with labels; every image pixel is a whole number of picture pixels.
 
     Args:
-        images: (rows, columns, C, H, W), or (n, C, H, W) to be broken into ``columns``.
+        images: (rows, columns, C, H, W), or (n, C, H, W), which are arranged in ``columns``.
         columns: images per row, for the second form (default: near square).
         row_labels: one per row, written to its left.
         column_labels: one per column, written below.
-        column_title: what the column labels count.
+        column_title: what the column labels mean.
         title: above the sheet.
 
     Example:
@@ -82,7 +82,7 @@ def image_grid(
     array = np.asarray(images)
     if array.ndim == 4:
         array = _in_rows(array, columns)
-    scale = max(1, round(_TARGET / max(array.shape[-2:]))) if array.ndim == 5 else 1
+    scale = max(1, round(_TARGET_SIDE / max(array.shape[-2:]))) if array.ndim == 5 else 1
     sheet = contact_sheet(array, scale=scale)
     rows, count = array.shape[:2]
     for labels, number, name in ((row_labels, rows, "row_labels"), (column_labels, count, "column_labels")):
@@ -115,7 +115,7 @@ def image_grid(
 
 
 def reconstructions(originals: ArrayLike, reconstructed: ArrayLike, *, title: str | None = None) -> Figure:
-    """Originals above, what the VAE makes of them below; both (n, C, H, W).
+    """Originals above, their reconstructions below; both (n, C, H, W).
 
     Example:
         >>> x = np.zeros((8, 1, 64, 64))
@@ -126,7 +126,7 @@ def reconstructions(originals: ArrayLike, reconstructed: ArrayLike, *, title: st
     above, below = as_rgb(originals), as_rgb(reconstructed)
     if above.shape != below.shape:
         raise UnweaveError(
-            f"originals and reconstructions must have one shape, got {above.shape} and {below.shape}"
+            f"originals and reconstructions must have the same shape, got {above.shape} and {below.shape}"
         )
     pairs: NDArray[Any] = np.moveaxis(np.stack([above, below]), -1, -3)
     return image_grid(pairs, row_labels=["data", "model"], title=title)
@@ -135,7 +135,7 @@ def reconstructions(originals: ArrayLike, reconstructed: ArrayLike, *, title: st
 def _in_rows(images: NDArray[Any], columns: int | None) -> NDArray[Any]:
     n = len(images)
     if n == 0:
-        raise UnweaveError("images must hold at least one image, got none")
+        raise UnweaveError("images must contain at least one image, got none")
     columns = columns or int(np.ceil(np.sqrt(n)))
     rows = -(-n // columns)
     white = 255 if images.dtype == np.uint8 else 1

@@ -1,17 +1,18 @@
-"""What each latent stands for: a map over positions, curves over other factors, and the images it sweeps through."""
+"""What each latent encodes: a map over positions, curves over other factors, and its traversal."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.plots.images import as_rgb
 from unweave.plots.style import FAINT, bare, style
 
 SHAPES = ("#4daf4a", "#e41a1c", "#377eb8")
-"""Of square, ellipse and heart: the green, red and blue of the papers that draw such rows."""
+"""Colours of square, ellipse and heart, as in ISA figures 8 to 16."""
 
 
 def latent_rows(
@@ -24,17 +25,17 @@ def latent_rows(
     classes: Sequence[str] = (),
     title: str | None = None,
 ) -> Figure:
-    """A row for each latent: its value over a plane of positions in red and blue, over other factors as curves of
-    one colour a class, and the images along a sweep of it.
+    """A row for each latent: its value over a plane of positions in red and blue, its value over other factors as
+    curves with one colour per class, and the images of its traversal.
 
     Args:
         maps: (latents, height, width) value of each latent at every position; red is high, blue is low.
         curves: name of a factor -> (latents, classes, values) mean value of each latent.
-        images: (latents, steps, C, H, W), the sweep.
+        images: (latents, steps, C, H, W), the traversals.
         labels: one for each row.
         plane: names of the two factors of the map, across and down.
-        classes: names of the classes that the colours of the curves stand for.
-        title: above all.
+        classes: names of the classes, one for each colour of the curves.
+        title: of the figure.
 
     References:
         ISA figures 8 to 16; Chen et al. 2018, figure 5.
@@ -54,8 +55,8 @@ def latent_rows(
     strip = np.full((rows, height, steps * (width + 2) - 2, 3), 255, np.uint8)
     for step in range(steps):
         strip[:, :, step * (width + 2) : step * (width + 2) + width] = sheet[:, step]
-    # One scale for all rows: a latent that does nothing looks like nothing.
-    reach = max(float(np.abs(field).max()), *(float(np.abs(v).max()) for v in lines.values()), 1e-9)
+    # One scale for all rows, so that an unused latent looks unused.
+    limit = max(float(np.abs(field).max()), *(float(np.abs(v).max()) for v in lines.values()), 1e-9)
     side, top = 0.72, 0.34 + (0.26 if title else 0.0) + (0.2 if classes else 0.0)
     across = side * (1.25 * (1 + len(lines)) + steps * (width + 2) / height)
     with style():
@@ -65,30 +66,35 @@ def latent_rows(
         )
         for i, label in enumerate(labels):
             axes = figure.add_subplot(grid[i, 0])
-            axes.imshow(field[i], cmap="RdBu_r", vmin=-reach, vmax=reach, interpolation="nearest")
+            axes.imshow(field[i], cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
             bare(axes)
             axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=8)
             if i == 0:
                 axes.set_title(f"{plane[0]}, {plane[1]}", fontsize=8, fontweight="normal", loc="center")
             for j, (name, values) in enumerate(lines.items()):
                 axes = figure.add_subplot(grid[i, 1 + j])
-                for k, line in enumerate(values[i]):
-                    shown = classes[k] if i == 0 and j == 0 and k < len(classes) else None
-                    axes.plot(line, color=SHAPES[k % len(SHAPES)], linewidth=1.0, label=shown)
-                axes.set_ylim(-1.05 * reach, 1.05 * reach)
-                axes.axhline(0, color=FAINT, linewidth=0.4)
-                bare(axes, frame=True)
-                for spine in axes.spines.values():
-                    spine.set_color("#d5dbe0")
+                _draw_lines(axes, values[i], limit, classes if i == 0 and j == 0 else ())
                 if i == 0:
                     axes.set_title(name, fontsize=8, fontweight="normal", loc="center")
             axes = figure.add_subplot(grid[i, 1 + len(lines)])
             axes.imshow(strip[i], interpolation="nearest")
             bare(axes)
             if i == 0:
-                axes.set_title("sweep of the latent", fontsize=8, fontweight="normal", loc="center")
+                axes.set_title("traversal of the latent", fontsize=8, fontweight="normal", loc="center")
         if classes:
             figure.legend(loc="outside lower left", ncols=len(classes), fontsize=7)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
     return figure
+
+
+def _draw_lines(axes: Axes, lines: NDArray[np.float64], limit: float, labels: Sequence[str]) -> None:
+    """One line (values,) for each class, labelled as far as there are labels."""
+    for k, line in enumerate(lines):
+        label = labels[k] if k < len(labels) else None
+        axes.plot(line, color=SHAPES[k % len(SHAPES)], linewidth=1.0, label=label)
+    axes.set_ylim(-1.05 * limit, 1.05 * limit)
+    axes.axhline(0, color=FAINT, linewidth=0.4)
+    bare(axes, frame=True)
+    for spine in axes.spines.values():
+        spine.set_color("#d5dbe0")

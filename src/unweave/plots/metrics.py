@@ -1,4 +1,4 @@
-"""Pictures about metrics themselves: sensitivity to their parameters, agreement with each other, how they move."""
+"""Pictures about metrics: sensitivity to their parameters, agreement with each other, response to changes of codes."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,11 +11,11 @@ from unweave.metrics import Agreement, Sensitivity
 from unweave.plots.style import FAINT, INK, PALETTE, style
 
 
-def sensitivity_curves(found: Sequence[Sensitivity]) -> Figure:
-    """Mean and standard deviation of metrics against one of their parameters, a line for each value of the other.
+def sensitivity_curves(sensitivities: Sequence[Sensitivity]) -> Figure:
+    """Mean and standard deviation of metrics against one of their parameters, one line for each value of the other.
 
     Args:
-        found: one panel each; each with one or two parameters.
+        sensitivities: one panel each; each with one or two parameters.
 
     References:
         Kim & Mnih 2018 (FAC), figures 16 and 17.
@@ -26,12 +26,12 @@ def sensitivity_curves(found: Sequence[Sensitivity]) -> Figure:
         True
 
     """
-    if not found or any(len(one.grid) not in (1, 2) for one in found):
+    if not sensitivities or any(len(one.grid) not in (1, 2) for one in sensitivities):
         raise UnweaveError("sensitivity curves need metrics with one or two parameters varied")
     with style():
-        figure = Figure(figsize=(3.9 * len(found), 3.2), layout="constrained")
-        panels = figure.subplots(1, len(found), squeeze=False, sharey=True)[0]
-        for axes, one in zip(panels, found, strict=True):
+        figure = Figure(figsize=(3.9 * len(sensitivities), 3.2), layout="constrained")
+        panels = figure.subplots(1, len(sensitivities), squeeze=False, sharey=True)[0]
+        for axes, one in zip(panels, sensitivities, strict=True):
             (first, xs), *rest = one.grid.items()
             means, deviations = (a.reshape(len(xs), -1) for a in (one.means, one.deviations))
             for i in range(means.shape[1]):
@@ -44,15 +44,15 @@ def sensitivity_curves(found: Sequence[Sensitivity]) -> Figure:
             axes.set(xlabel=first.replace("_", " "), title=one.name.replace("_", " "))
             if rest:
                 axes.legend()
-        panels[0].set_ylabel(f"mean and deviation of {found[0].seeds} seeds")
+        panels[0].set_ylabel(f"mean and standard deviation of {sensitivities[0].seeds} seeds")
     return figure
 
 
-def agreement_matrix(found: Agreement) -> Figure:
+def agreement_matrix(agreement: Agreement) -> Figure:
     """Correlations of metrics across models as a coloured table, with the number in each cell.
 
     Args:
-        found: from :func:`unweave.metrics.agreement`.
+        agreement: from :func:`unweave.metrics.agreement`.
 
     References:
         Locatello et al. 2019, figure 2.
@@ -63,21 +63,23 @@ def agreement_matrix(found: Agreement) -> Figure:
         1
 
     """
-    n = len(found.names)
-    labels = [name.replace("_", " ") for name in found.names]
+    n = len(agreement.names)
+    labels = [name.replace("_", " ") for name in agreement.names]
     with style():
         figure = Figure(figsize=(2.0 + 0.52 * n, 1.6 + 0.48 * n), layout="constrained")
         axes = figure.subplots()
-        axes.imshow(found.values, cmap="RdBu_r", vmin=-1.25, vmax=1.25)
+        axes.imshow(agreement.values, cmap="RdBu_r", vmin=-1.25, vmax=1.25)
         axes.set_xticks(range(n), labels, rotation=45, ha="right")
         axes.set_yticks(range(n), labels)
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
         for i in range(n):
             for j in range(n):
-                ink = "white" if abs(found.values[i, j]) > 0.7 else INK
-                axes.text(j, i, f"{found.values[i, j]:.2f}", ha="center", va="center", fontsize=7, color=ink)
-        axes.set_title(f"{found.kind} correlation over {found.models} models")
+                ink = "white" if abs(agreement.values[i, j]) > 0.7 else INK
+                axes.text(
+                    j, i, f"{agreement.values[i, j]:.2f}", ha="center", va="center", fontsize=7, color=ink
+                )
+        axes.set_title(f"{agreement.kind} correlation over {agreement.models} models")
     return figure
 
 
@@ -86,7 +88,7 @@ def responses(
     *,
     xlabel: Mapping[str, str] | None = None,
 ) -> Figure:
-    """Scores against something that is done to the codes, one panel for each thing done.
+    """Scores against the strength of a change of the codes, one panel for each kind of change.
 
     Args:
         panels: title -> (x (n,), {score: values (n,)}).
@@ -126,7 +128,7 @@ def bars(values: Mapping[str, Mapping[str, float]], *, chance: float | None = No
 
     Args:
         values: representation -> {score: value}, the same scores for each.
-        chance: drawn as a line.
+        chance: the score of random guessing, drawn as a line.
 
     Example:
         >>> len(bars({"identity": {"MIG": 1.0}}).axes)

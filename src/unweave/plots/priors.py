@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.plots.style import FAINT, INK, PALETTE, bare, style
 
 Children = Sequence[Sequence[tuple[str, int]]]
-"""For each inner node its children, ("leaf", number) or ("node", number), the root first."""
+"""For each inner node, beginning with the root, its children: ("leaf", number) or ("node", number)."""
 
-INKS = LinearSegmentedColormap.from_list("inks", ["#ffffff", "#d3e5f2", "#7db4d8", "#0072b2", "#0b3a5e"])
-"""From paper to ink: a density on a white page."""
+INKS = LinearSegmentedColormap.from_list("density", ["#ffffff", "#d3e5f2", "#7db4d8", "#0072b2", "#0b3a5e"])
+"""From white to dark blue."""
 
 
 def densities(
@@ -25,14 +25,14 @@ def densities(
     n: int = 181,
     title: str | None = None,
 ) -> Figure:
-    """Densities of two latents side by side, each as shades with contours that hold 10, 50 and 90 % (DEC figures 5, 6).
+    """Densities of two latents side by side, shaded, with contours that enclose 10, 50 and 90 % (DEC figures 5, 6).
 
     Args:
         panels: name -> function from points ``(m, 2)`` to their density ``(m,)``.
-        low: of both axes.
-        high: of both axes.
+        low: lower end of both axes.
+        high: upper end of both axes.
         n: points along each axis.
-        title: above all.
+        title: of the figure.
 
     Example:
         >>> figure = densities({"round": lambda z: np.exp(-(z**2).sum(1))})
@@ -66,10 +66,10 @@ def densities(
 
 
 def norm_tree(children: Children, exponents: ArrayLike) -> Figure:
-    """The tree of nested norms: an exponent at each inner node, a latent at each leaf (ISA figure 4).
+    """The tree of nested norms: an exponent at each inner node and a latent at each leaf (ISA figure 4).
 
     Args:
-        children: of each inner node, the root first.
+        children: of each inner node, beginning with the root.
         exponents: one for each inner node.
 
     Example:
@@ -79,21 +79,8 @@ def norm_tree(children: Children, exponents: ArrayLike) -> Figure:
 
     """
     p = np.asarray(exponents, dtype=np.float64)
-    places: dict[tuple[str, int], tuple[float, float]] = {}
-
-    def depth(node: int) -> int:
-        return 1 + max((depth(number) for kind, number in children[node] if kind == "node"), default=0)
-
-    def place(kind: str, number: int, height: int) -> float:
-        if kind == "leaf":
-            places[kind, number] = (float(number), 0.0)
-            return float(number)
-        across = [place(k, c, height - 1) for k, c in children[number]]
-        places[kind, number] = ((min(across) + max(across)) / 2, float(height))
-        return places[kind, number][0]
-
-    height = depth(0)
-    place("node", 0, height)
+    places = _node_places(children)
+    height = round(places["node", 0][1])
     leaves = sum(kind == "leaf" for kind, _ in places)
     with style():
         figure = Figure(figsize=(max(3.0, 0.5 * leaves + 0.8), 0.95 * height + 0.8), layout="constrained")
@@ -127,6 +114,25 @@ def norm_tree(children: Children, exponents: ArrayLike) -> Figure:
     return figure
 
 
+def _node_places(children: Children) -> dict[tuple[str, int], tuple[float, float]]:
+    """Coordinates of the leaves, at height 0, and of the inner nodes, each above the middle of its children."""
+    places: dict[tuple[str, int], tuple[float, float]] = {}
+
+    def depth(node: int) -> int:
+        return 1 + max((depth(number) for kind, number in children[node] if kind == "node"), default=0)
+
+    def place(kind: str, number: int, height: int) -> float:
+        if kind == "leaf":
+            places[kind, number] = (float(number), 0.0)
+            return float(number)
+        across = [place(k, c, height - 1) for k, c in children[number]]
+        places[kind, number] = ((min(across) + max(across)) / 2, float(height))
+        return places[kind, number][0]
+
+    place("node", 0, depth(0))
+    return places
+
+
 def iso_surfaces(
     panels: Sequence[Sequence[tuple[str, Callable[[NDArray[Any]], ArrayLike]]]], *, title: str | None = None
 ) -> Figure:
@@ -134,7 +140,7 @@ def iso_surfaces(
 
     Args:
         panels: rows of (name, function), the function from points ``(m, 3)`` to norms ``(m,)``.
-        title: above all.
+        title: of the figure.
 
     Example:
         >>> figure = iso_surfaces([[("sphere", lambda z: np.linalg.norm(z, axis=1))]])
@@ -142,9 +148,6 @@ def iso_surfaces(
         1
 
     """
-    from matplotlib.colors import LightSource
-
-    # More lines where norms with small or large exponents have their edges: at the axes and between them.
     turn, rise = np.meshgrid(np.linspace(0, 2 * np.pi, 129), np.linspace(-np.pi / 2, np.pi / 2, 97))
     directions = np.stack([np.cos(rise) * np.cos(turn), np.cos(rise) * np.sin(turn), np.sin(rise)], -1)
     rows, columns = len(panels), max(len(row) for row in panels)
@@ -152,32 +155,11 @@ def iso_surfaces(
         figure = Figure(figsize=(2.1 * columns, 2.3 * rows + (0.35 if title else 0.0)))
         for i, row in enumerate(panels):
             for j, (name, function) in enumerate(row):
-                axes: Any = figure.add_subplot(
+                axes = figure.add_subplot(
                     rows, columns, i * columns + j + 1, projection="3d", computed_zorder=False
                 )
                 norms = np.asarray(function(directions.reshape(-1, 3)), dtype=np.float64).reshape(turn.shape)
-                surface = directions / norms[..., None]
-                axes.plot_surface(
-                    *np.moveaxis(surface, -1, 0),
-                    color=PALETTE[5],
-                    lightsource=LightSource(azdeg=300, altdeg=40),
-                    rstride=1,
-                    cstride=1,
-                    linewidth=0,
-                    antialiased=False,
-                )
-                for axis in range(3):
-                    ends = np.zeros((3, 2))
-                    ends[axis] = [1.02, 1.5]
-                    axes.plot(*ends, color=INK, linewidth=0.7, zorder=5)  # all three point to the viewer
-                    place = 1.68 * np.eye(3)[axis]
-                    axes.text(
-                        *place, f"$z_{axis + 1}$", fontsize=7, color=INK, ha="center", va="center", zorder=6
-                    )
-                axes.set_box_aspect((1, 1, 1), zoom=1.12)
-                axes.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), zlim=(-1.1, 1.1))
-                axes.view_init(elev=22, azim=35)
-                axes.set_axis_off()
+                _draw_surface(axes, directions / norms[..., None])
                 axes.text2D(0.5, 0.03, name, transform=axes.transAxes, ha="center", va="bottom", fontsize=9)
         top = 1 - (0.42 if title else 0.12) / figure.get_figheight()
         figure.subplots_adjust(left=0, right=1, bottom=0.01, top=top, wspace=0, hspace=0)
@@ -186,17 +168,42 @@ def iso_surfaces(
     return figure
 
 
+def _draw_surface(axes: Any, surface: NDArray[np.float64]) -> None:
+    """A surface (rows, columns, 3) with three axes that begin at it."""
+    from matplotlib.colors import LightSource
+
+    axes.plot_surface(
+        *np.moveaxis(surface, -1, 0),
+        color=PALETTE[5],
+        lightsource=LightSource(azdeg=300, altdeg=40),
+        rstride=1,
+        cstride=1,
+        linewidth=0,
+        antialiased=False,
+    )
+    for axis in range(3):
+        ends = np.zeros((3, 2))
+        ends[axis] = [1.02, 1.5]
+        axes.plot(*ends, color=INK, linewidth=0.7, zorder=5)  # all three point towards the viewer
+        place = 1.68 * np.eye(3)[axis]
+        axes.text(*place, f"$z_{axis + 1}$", fontsize=7, color=INK, ha="center", va="center", zorder=6)
+    axes.set_box_aspect((1, 1, 1), zoom=1.12)
+    axes.set(xlim=(-1.1, 1.1), ylim=(-1.1, 1.1), zlim=(-1.1, 1.1))
+    axes.view_init(elev=22, azim=35)
+    axes.set_axis_off()
+
+
 def preferred_orientation(
     panels: Sequence[tuple[str, Callable[[NDArray[Any]], ArrayLike], float]],
     angles: ArrayLike,
     preferences: Sequence[ArrayLike],
 ) -> Figure:
-    """Contours of priors, a square of positions as each likes it best, and how it likes other angles (ISA figure 3).
+    """Contours of priors, a square of positions at the angle that each prefers, and the preference (ISA figure 3).
 
     Args:
         panels: (name, density of points ``(m, 2)``, best angle of the square in radians).
-        angles: at which the preference was computed, radians ``(a,)``.
-        preferences: for each panel, mean log-density in nats ``(a,)``.
+        angles: of the square, in radians ``(a,)``.
+        preferences: for each panel, the mean log-density at each angle, in nats ``(a,)``.
 
     Example:
         >>> figure = preferred_orientation(

@@ -1,4 +1,4 @@
-"""Several replicas of several models in one picture, as SBD shows them: by their geometry, by their traversals."""
+"""Several replicas of several models in one picture, as in SBD: their geometry, or their traversals."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ _WORST, _BEST = PALETTE[3], PALETTE[2]
 
 @dataclass(frozen=True)
 class Embedded:
-    """Where one replica puts the factor grid.
+    """The codes of the factor grid in one replica.
 
     Args:
         codes: (m, 2) the grid in two latents.
         latents: numbers of the two latents.
-        note: written beside the title, such as a score.
-        mark: (2,) a point to mark with a star, such as the code of an empty image.
+        note: text beside the title, such as a score.
+        mark: (2,) a code to mark with a star, such as that of an empty image.
 
     Example:
         >>> Embedded(np.zeros((4, 2)), (0, 3), "geometry 0.92").latents
@@ -39,7 +39,7 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Replicas:
-    """One row of the sheet: a score of every replica, and the replicas with the lowest and the highest.
+    """One row of the sheet: a score of every replica, and the replicas with the lowest and the highest score.
 
     Example:
         >>> grid = Embedded(np.zeros((4, 2)), (0, 1))
@@ -62,19 +62,19 @@ def geometry_sheet(
     names: Sequence[str] = ("x", "y"),
     score: str = "MIG",
 ) -> Figure:
-    """The data above; for each model a histogram of a score over replicas and the grid in its worst and best one.
+    """The data; below, for each model, a histogram of a score over replicas and the grid in its worst and best replica.
 
-    The first row shows where the factors of the data lie, the grid of factors that is embedded, and some images.
-    Neighbours on the grid are joined; points that training never saw are black.
+    The first row shows the factors of the data, the grid of factors that is encoded, and some images. Neighbours on
+    the grid are joined by lines; points held out from training are black.
 
     Args:
         models: name -> its replicas; one row each.
         grid_factors: (m, 2) factors of the grid.
-        drawn: (n, 2) factors of data as training draws them.
-        images: (16, C, H, W) some of the data.
-        held_out: (m,) True where training never sampled.
+        drawn: (n, 2) factors of the training data.
+        images: (16, C, H, W) examples of the data.
+        held_out: (m,) True for points held out from training.
         names: of the two factors.
-        score: what the histograms count.
+        score: name of the score.
 
     References:
         SBD figures 4 and 11 to 20.
@@ -120,24 +120,27 @@ def geometry_sheet(
                         f"codes of {name} must have {len(factors)} grid points, got {len(points)}"
                     )
                 draw_grid(place, points, edges, colors, hole)
-                if replica.mark is not None:
-                    place.plot(
-                        *np.asarray(replica.mark, dtype=np.float64), "*", color=INK, markersize=13, zorder=5
-                    )
-                place.set(xlabel=f"z{replica.latents[0]}", ylabel=f"z{replica.latents[1]}")
                 place.set_title(f"★ {label} {score}", color=color)
-                place.set_title(replica.note, loc="right", fontweight="normal", fontsize=8)
+                _annotate(place, replica)
     return figure
+
+
+def _annotate(axes: Axes, replica: Embedded) -> None:
+    """The names of the latents, the note, and the star of one replica."""
+    if replica.mark is not None:
+        axes.plot(*np.asarray(replica.mark, dtype=np.float64), "*", color=INK, markersize=13, zorder=5)
+    axes.set(xlabel=f"z{replica.latents[0]}", ylabel=f"z{replica.latents[1]}")
+    axes.set_title(replica.note, loc="right", fontweight="normal", fontsize=8)
 
 
 @dataclass(frozen=True)
 class Swept:
-    """One replica by its pictures: data, their reconstructions, and one row of images for each latent swept.
+    """Pictures of one replica: data, their reconstructions, and the traversals of some latents.
 
     Args:
         originals: (n, C, H, W).
         reconstructed: (n, C, H, W).
-        sweeps: (latents shown, n, C, H, W).
+        sweeps: (latents shown, n, C, H, W), the traversals.
         labels: one for each latent shown.
 
     Example:
@@ -159,13 +162,13 @@ def traversal_sheet(
     score: str = "MIG",
     span: tuple[float, float] = (-2.0, 2.0),
 ) -> Figure:
-    """A score of all replicas of each model, medians starred; then data, reconstructions and traversals of some.
+    """A score of all replicas of each model, medians with a star; then data, reconstructions and traversals.
 
     Args:
         replicas: title -> the pictures of one replica, side by side.
-        scores: model -> one value for each replica; none: pictures only.
-        score: what the scores are.
-        span: of the sweeps.
+        scores: model -> one value for each replica; None: pictures only.
+        score: name of the score.
+        span: lowest and highest value of the traversals.
 
     References:
         SBD figures 2 and 5 to 10.
@@ -179,7 +182,7 @@ def traversal_sheet(
     if not replicas:
         raise UnweaveError("a sheet needs at least one replica")
     sheets = [_sheet(each) for each in replicas.values()]
-    # Room for labels at the left of each panel, title and label above and below it.
+    # Sizes in inches: a panel, its images without the labels to their left, the strip of scores.
     panel, cells = 4.7, 4.0
     lines = max((len(name.split()) for name in scores or ()), default=1)
     height = max(len(pixels) / pixels.shape[1] for pixels, _ in sheets) * cells + 0.7 + 0.17 * (lines - 1)
@@ -189,8 +192,8 @@ def traversal_sheet(
         ratios = [left] * bool(scores) + [panel] * len(replicas)
         axes = figure.subplots(1, len(ratios), width_ratios=ratios, squeeze=False)[0]
         if scores:
-            _strip(axes[0], scores, score)
-        told = f"latent from {span[0]:g} to {span[1]:g}, the others held".replace("-", "−")
+            _score_strip(axes[0], scores, score)
+        range_label = f"latent from {span[0]:g} to {span[1]:g}, the others fixed".replace("-", "−")
         for place, (title, each), (pixels, middles) in zip(
             axes[-len(replicas) :], replicas.items(), sheets, strict=True
         ):
@@ -200,12 +203,12 @@ def traversal_sheet(
             place.set_yticks(middles, ["data", "model", *each.labels])
             place.tick_params(axis="y", length=0, labelsize=7.5)
             place.set_title(title)
-            place.set_xlabel(told, fontsize=8, color=FAINT)
+            place.set_xlabel(range_label, fontsize=8, color=FAINT)
     return figure
 
 
 def median_replica(scores: ArrayLike) -> int:
-    """Which replica has the median score; of an even number, the lower of the two in the middle.
+    """The index of the replica with the median score; for an even number, the lower of the two in the middle.
 
     Example:
         >>> median_replica([0.5, 0.1, 0.3]), median_replica([0.2, 0.1])
@@ -217,7 +220,7 @@ def median_replica(scores: ArrayLike) -> int:
 
 def _four_by_four(images: NDArray[np.generic]) -> NDArray[np.generic]:
     if len(images) != 16:
-        raise UnweaveError(f"images must hold 16 images, got {len(images)}")
+        raise UnweaveError(f"there must be 16 images, got {len(images)}")
     return images.reshape(4, 4, *images.shape[1:])
 
 
@@ -231,11 +234,11 @@ def _histogram(axes: Axes, scores: Sequence[float], top: float) -> None:
     axes.locator_params(axis="y", integer=True)
 
 
-def _strip(axes: Axes, scores: Mapping[str, Sequence[float]], score: str) -> None:
+def _score_strip(axes: Axes, scores: Mapping[str, Sequence[float]], score: str) -> None:
     for place, (values, color) in enumerate(zip(scores.values(), _cycle(len(scores)), strict=True)):
         sample = np.asarray(values, dtype=np.float64)
-        aside = np.resize([0.0, 0.13, -0.13, 0.07, -0.07], len(sample))
-        axes.plot(place + aside, sample, "o", markersize=4, color=color, alpha=0.55, markeredgewidth=0)
+        offsets = np.resize([0.0, 0.13, -0.13, 0.07, -0.07], len(sample))
+        axes.plot(place + offsets, sample, "o", markersize=4, color=color, alpha=0.55, markeredgewidth=0)
         middle = sample[median_replica(sample)]
         axes.plot(place, middle, "*", markersize=13, color=color, markeredgecolor="white")
     axes.set_xticks(range(len(scores)), [name.replace(" ", "\n") for name in scores])
@@ -249,14 +252,14 @@ def _cycle(n: int) -> list[str]:
 
 
 def _sheet(each: Swept) -> tuple[NDArray[np.uint8], list[float]]:
-    """Data and model above, a band, the sweeps below, as one array of pixels; the middle of each row."""
-    gap, band = 2, 12
+    """Data and reconstructions above, traversals below, as one array of pixels; and the middle of each row."""
+    gap, separator = 2, 12
     pair = np.moveaxis(np.stack([as_rgb(each.originals), as_rgb(each.reconstructed)]), -1, -3)
     height = pair.shape[-2]
     scale = max(1, round(64 / height))
     above, below = (contact_sheet(images, gap=gap, scale=scale) for images in (pair, np.asarray(each.sweeps)))
-    sheet = np.concatenate([above, np.full((band, above.shape[1], 3), 255, np.uint8), below])
+    sheet = np.concatenate([above, np.full((separator, above.shape[1], 3), 255, np.uint8), below])
     step = height * scale + gap
     rows = [place * step for place in range(2)]
-    rows += [len(above) + band + place * step for place in range(len(each.labels))]
+    rows += [len(above) + separator + place * step for place in range(len(each.labels))]
     return sheet, [row + height * scale / 2 for row in rows]

@@ -1,4 +1,4 @@
-"""Pictures to files and bytes: the same figure always gives the same bytes."""
+"""Figures as files and bytes: the same figure always gives the same bytes."""
 
 import io
 from pathlib import Path
@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from unweave.errors import UnweaveError
 
-# Without these, files would carry the time of writing or the version that wrote them.
+# Without these, files would contain the time of writing or the version of matplotlib.
 _METADATA: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "svg": {"Date": None, "Creator": None},
@@ -26,7 +26,7 @@ def to_bytes(figure: Figure, kind: str = "png", *, dpi: float | None = None) -> 
     """
     if kind not in _METADATA:
         raise UnweaveError(
-            f"pictures are written as {', '.join(_METADATA)}, got {kind!r}: change the file's ending"
+            f"pictures are written as {', '.join(_METADATA)}, got {kind!r}: change the ending of the file name"
         )
     buffer = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "unweave", "svg.fonttype": "path", "pdf.fonttype": 42}):
@@ -35,7 +35,7 @@ def to_bytes(figure: Figure, kind: str = "png", *, dpi: float | None = None) -> 
 
 
 def save(figure: Figure, path: str | Path, *, dpi: float | None = None) -> Path:
-    """Writes the figure as PNG, SVG or PDF, after the ending of ``path``, and makes the folder if need be.
+    """Writes the figure as PNG, SVG or PDF, according to the ending of ``path``; creates the folder if necessary.
 
     Example:
         >>> import tempfile
@@ -49,7 +49,7 @@ def save(figure: Figure, path: str | Path, *, dpi: float | None = None) -> Path:
 
 
 def write_picture(path: Path, content: bytes) -> Path:
-    """Writes ``content``, or says in one sentence why it cannot.
+    """Writes ``content``; an error message of one sentence if that fails.
 
     Example:
         >>> import tempfile
@@ -61,5 +61,5 @@ def write_picture(path: Path, content: bytes) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     except OSError as error:
-        raise UnweaveError(f"cannot write {path}: {error.strerror or error}; choose another place") from error
+        raise UnweaveError(f"cannot write {path}: {error.strerror or error}; choose another path") from error
     return path

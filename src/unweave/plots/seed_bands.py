@@ -1,38 +1,22 @@
-"""Panels with one colour for each setting: curves with bands over seeds, and histograms of latents."""
+"""Curves with confidence bands over seeds, one colour for each setting, and histograms of latents."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError
 from unweave.metrics.statistics import mean_interval
+from unweave.plots.curves import block_means
 from unweave.plots.style import FAINT, PALETTE, style
 
 Band = tuple[ArrayLike, ArrayLike]
-"""Where: (n,), and the values of each seed there: (seeds, n)."""
+"""Positions (n,) on the horizontal axis, and the values of each seed there (seeds, n)."""
 
 _MOST_POINTS = 60
 _PRIOR = "#d62728"
-
-
-def thin(
-    where: ArrayLike, values: ArrayLike, most: int = _MOST_POINTS
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Means of neighbouring points, at most ``most`` of them: (n,), (seeds, n) -> (m,), (seeds, m).
-
-    Example:
-        >>> x, y = thin([1, 2, 3, 4], [[1.0, 3.0, 5.0, 7.0]], most=2)
-        >>> x.tolist(), y.tolist()
-        ([1.5, 3.5], [[2.0, 6.0]])
-
-    """
-    x, y = np.asarray(where, np.float64), np.atleast_2d(np.asarray(values, np.float64))
-    starts = np.arange(0, len(x), max(1, -(-len(x) // most)))
-    sizes = np.diff([*starts, len(x)])
-    return np.add.reduceat(x, starts) / sizes, np.add.reduceat(y, starts, axis=1) / sizes
 
 
 def banded_curves(
@@ -46,10 +30,10 @@ def banded_curves(
     """A table of panels; in each, the mean over seeds of every setting and the 95 % interval of that mean.
 
     Args:
-        panels: rows of (title, setting -> (where (n,), values (seeds, n))); all rows have the same number.
+        panels: rows of (title, setting -> (positions (n,), values (seeds, n))); all rows have the same length.
         rows: label of the vertical axis of each row.
         x: label of the horizontal axis.
-        share: one vertical scale for the panels of a row.
+        share: whether the panels of a row share one vertical scale.
         unit_interval: rows whose values lie in 0 to 1.
 
     References:
@@ -65,13 +49,13 @@ def banded_curves(
     columns = {len(row) for row in panels}
     if len(columns) != 1 or columns == {0} or len(rows) != len(panels):
         raise UnweaveError(
-            "panels must hold one label for each row, and as many panels in one row as in the others"
+            "panels must have one label for each row and the same number of panels in every row"
         )
-    wide = columns.pop()
+    width = columns.pop()
     with style():
-        figure = Figure(figsize=(3.5 * wide + 0.3, 2.2 * len(panels) + 0.3), layout="constrained")
+        figure = Figure(figsize=(3.5 * width + 0.3, 2.2 * len(panels) + 0.3), layout="constrained")
         grid = figure.subplots(
-            len(panels), wide, squeeze=False, sharex=True, sharey="row" if share else False
+            len(panels), width, squeeze=False, sharex=True, sharey="row" if share else False
         )
         for i, row in enumerate(panels):
             for axes, (title, settings) in zip(grid[i], row, strict=True):
@@ -97,14 +81,14 @@ def histograms(
     reach: float = 3.5,
     title: str | None = None,
 ) -> Figure:
-    """Histograms of samples of each latent (columns) in each model (rows), the density of N(0, 1) in red over them.
+    """Histograms of samples of each latent (columns) in each model (rows), with the density of N(0, 1) in red.
 
     Args:
         cells: rows of samples (n,) of each latent.
         rows: label of each row.
         columns: label of each column.
         reach: the axis goes from -reach to reach.
-        title: above all.
+        title: of the figure.
 
     References:
         FAC figure 40.
@@ -142,7 +126,7 @@ def histograms(
 def value_histograms(
     cells: Sequence[Sequence[ArrayLike]], *, rows: Sequence[str], titles: Sequence[str]
 ) -> Figure:
-    """Histograms of some values (rows) in several models (columns), each with an axis of its own.
+    """Histograms of several quantities (rows) in several models (columns), each with its own axis.
 
     Args:
         cells: rows of values (n,).
@@ -177,11 +161,11 @@ def value_histograms(
 
 
 def _band(axes: Axes, label: str, band: Band, color: str) -> None:
-    where, values = thin(*band)
-    found = [mean_interval(column) for column in values.T]
-    middle = np.array([each.mean for each in found])
-    low = np.array([each.mean if each.low is None else each.low for each in found])
-    high = np.array([each.mean if each.high is None else each.high for each in found])
+    where, values = block_means(*band, most=_MOST_POINTS)
+    intervals = [mean_interval(column) for column in values.T]
+    middle = np.array([each.mean for each in intervals])
+    low = np.array([each.mean if each.low is None else each.low for each in intervals])
+    high = np.array([each.mean if each.high is None else each.high for each in intervals])
     if len(where) == 1:
         axes.errorbar(where, middle, [middle - low, high - middle], color=color, capsize=3, linewidth=1.3)
     axes.fill_between(where, low, high, color=color, alpha=0.16, linewidth=0)

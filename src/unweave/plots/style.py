@@ -1,7 +1,6 @@
-"""One quiet look for all pictures, with colours that people who see fewer of them can tell apart."""
+"""One style for all pictures, with colours that people with colour vision deficiency can distinguish."""
 
 from contextlib import AbstractContextManager
-from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -14,13 +13,13 @@ INK = "#1f2933"
 FAINT = "#8a94a0"
 """Axes, ticks and secondary text."""
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f6ab8", "#5f6b76")
-"""Line colours: those of Okabe and Ito without the yellow, which is lost on white, and two more."""
+"""Line colours: those of Okabe and Ito without yellow, which is hard to see on white, and two more."""
 
 _CORNERS = np.array([[[18, 60, 140], [112, 196, 255]], [[150, 40, 12], [255, 178, 60]]]) / 255
 
 
 def style() -> AbstractContextManager[None]:
-    """The settings under which every figure is built: no global state is changed.
+    """The matplotlib settings of every figure; global settings are not changed.
 
     Example:
         >>> with style():
@@ -64,8 +63,8 @@ def style() -> AbstractContextManager[None]:
 def plane_colors(points: ArrayLike) -> NDArray[np.float64]:
     """A colour for each point of the unit square, (m, 2) -> (m, 3).
 
-    Blue to orange along u, dark to light along v: hue carries one axis and lightness the other, so both stay
-    readable without red-green vision.
+    Blue to orange along u, dark to light along v: hue encodes one axis and lightness the other, so both are readable
+    without red-green vision.
 
     Example:
         >>> plane_colors([[0, 0], [1, 1]]).round(2).tolist()
@@ -79,8 +78,8 @@ def plane_colors(points: ArrayLike) -> NDArray[np.float64]:
     return colors
 
 
-def bare(axes: Axes, **spines: Any) -> None:
-    """Takes frame and ticks off axes that only hold a picture.
+def bare(axes: Axes, *, frame: bool = False) -> None:
+    """Removes the ticks of axes that only show a picture, and the frame unless it is wanted.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -93,4 +92,4 @@ def bare(axes: Axes, **spines: Any) -> None:
     axes.set_xticks([])
     axes.set_yticks([])
     for spine in axes.spines.values():
-        spine.set_visible(bool(spines.get("frame")))
+        spine.set_visible(frame)

@@ -38,17 +38,18 @@ def trade_off(
     swept: str = "",
     unit_interval: bool = False,
 ) -> Figure:
-    """One value against another: a curve through the means of each series, a band that holds the true mean of y.
+    """One score against another: a curve through the means of each series, with a band for the mean of y.
 
-    Small dots are single runs. The band is the 95 % interval of y at each point, joined along the curve; a series of
-    one point is drawn with both of its intervals as a cross. More series than colours are not told apart.
+    Small dots are single runs. The band is the 95 % interval of the mean of y at each point, connected along the
+    curve; a series of one point is drawn as a cross of its two intervals. If there are more series than colours, all
+    have the same colour.
 
     Args:
-        series: name -> points in the order of the curve; one series without a name has no legend.
+        series: name -> points in the order of the curve; a single series has no legend.
         x: label of the horizontal axis.
         y: label of the vertical axis.
-        swept: what the points' labels are values of.
-        unit_interval: y cannot leave 0 to 1, nor shall the axis.
+        swept: the setting whose values are the labels of the points.
+        unit_interval: whether y lies in 0 to 1, to which the axis is limited.
 
     References:
         FAC figure 5, SBD figure 3, ISA figure 5.
@@ -66,7 +67,7 @@ def trade_off(
         axes = figure.subplots()
         many = len(series) > len(PALETTE)
         for i, (name, points) in enumerate(series.items()):
-            _series(axes, name, points, PALETTE[0 if many else i])
+            _draw_series(axes, name, points, PALETTE[0 if many else i])
         axes.set_xlabel(x)
         axes.set_ylabel(y)
         axes.margins(0.08)
@@ -76,17 +77,19 @@ def trade_off(
         if len(series) > 1 and not many:
             figure.legend(loc="outside upper left", ncols=3)
         if swept:
-            axes.set_title(f"numbers are {swept}", fontsize=8, fontweight="normal", color=FAINT, loc="right")
+            axes.set_title(
+                f"labels are values of {swept}", fontsize=8, fontweight="normal", color=FAINT, loc="right"
+            )
     return figure
 
 
 def violins(groups: Mapping[str, ArrayLike], *, y: str, unit_interval: bool = False) -> Figure:
-    """The spread over seeds of each group: its shape, every single run, the mean and its 95 % interval.
+    """The distribution over seeds of each group: a density, every run, the mean and its 95 % interval.
 
     Args:
         groups: name -> values, one per seed.
         y: label of the values.
-        unit_interval: the values lie in 0 to 1.
+        unit_interval: whether the values lie in 0 to 1.
 
     References:
         REC figure 6.
@@ -113,13 +116,19 @@ def violins(groups: Mapping[str, ArrayLike], *, y: str, unit_interval: bool = Fa
                 for part in shapes:
                     part.set(facecolor=color, edgecolor="none", alpha=0.22)
             axes.plot(
-                sample, row + _spread(sample), "o", markersize=3.2, color=color, alpha=0.75, markeredgewidth=0
+                sample,
+                row + _dot_offsets(sample),
+                "o",
+                markersize=3.2,
+                color=color,
+                alpha=0.75,
+                markeredgewidth=0,
             )
             if len(sample):
-                found = mean_interval(sample)
-                if found.low is not None and found.high is not None:
-                    axes.plot([found.low, found.high], [row, row], color=INK, linewidth=1.1)
-                axes.plot(found.mean, row, "D", markersize=4.2, color=INK, markeredgecolor="white")
+                interval = mean_interval(sample)
+                if interval.low is not None and interval.high is not None:
+                    axes.plot([interval.low, interval.high], [row, row], color=INK, linewidth=1.1)
+                axes.plot(interval.mean, row, "D", markersize=4.2, color=INK, markeredgecolor="white")
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
@@ -133,11 +142,11 @@ def violins(groups: Mapping[str, ArrayLike], *, y: str, unit_interval: bool = Fa
 
 
 def agreement_map(names: Sequence[str], values: ArrayLike) -> Figure:
-    """Correlations between scores as a coloured table; blue: they agree, red: they contradict each other.
+    """Correlations between scores as a coloured table: blue for agreement, red for contradiction.
 
     Args:
         names: of the scores.
-        values: (scores, scores) in -1 to 1; what is not a number is left white.
+        values: (scores, scores) in -1 to 1; NaN is shown as white.
 
     References:
         Locatello et al. 2019, figure 2.
@@ -161,8 +170,8 @@ def agreement_map(names: Sequence[str], values: ArrayLike) -> Figure:
         for i, j in np.ndindex(*table.shape):
             if np.isfinite(table[i, j]):
                 text = f"{table[i, j]:.2f}".replace("-", "−")
-                pale = abs(table[i, j]) < 0.7
-                axes.text(j, i, text, ha="center", va="center", fontsize=8, color=INK if pale else "white")
+                light = abs(table[i, j]) < 0.7
+                axes.text(j, i, text, ha="center", va="center", fontsize=8, color=INK if light else "white")
         axes.set_xticks(range(len(names)), names, rotation=35, ha="right", rotation_mode="anchor")
         axes.set_yticks(range(len(names)), names)
         axes.tick_params(length=0)
@@ -171,7 +180,7 @@ def agreement_map(names: Sequence[str], values: ArrayLike) -> Figure:
     return figure
 
 
-def _series(axes: Axes, name: str, points: Sequence[Point], color: str) -> None:
+def _draw_series(axes: Axes, name: str, points: Sequence[Point], color: str) -> None:
     middle = [(mean_interval(point.x), mean_interval(point.y)) for point in points]
     for point in points:
         axes.plot(point.x, point.y, "o", markersize=2.8, color=color, alpha=0.35, markeredgewidth=0)
@@ -180,7 +189,7 @@ def _series(axes: Axes, name: str, points: Sequence[Point], color: str) -> None:
     low = np.array([b.mean if b.low is None else b.low for _, b in middle])
     high = np.array([b.mean if b.high is None else b.high for _, b in middle])
     if len(points) > 1:
-        # A curve may turn back in x: a band of quadrilaterals, one between every two points, follows it.
+        # x may decrease along the curve, so the band consists of one quadrilateral between every two points.
         for k in range(len(points) - 1):
             axes.fill(
                 [x[k], x[k + 1], x[k + 1], x[k]],
@@ -207,8 +216,8 @@ def _series(axes: Axes, name: str, points: Sequence[Point], color: str) -> None:
             )
 
 
-def _spread(sample: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Small fixed offsets that keep neighbours apart, the same for the same values."""
+def _dot_offsets(sample: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Small fixed offsets that separate neighbouring dots; the same values have the same offsets."""
     offsets = np.zeros(len(sample))
     offsets[np.argsort(sample, kind="stable")] = np.resize([0.0, 0.12, -0.12, 0.06, -0.06], len(sample))
     return offsets

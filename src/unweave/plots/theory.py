@@ -1,4 +1,4 @@
-"""Pictures of theory: toy systems, rotations, biased entropies, the alpha-beta plane."""
+"""Pictures of theory: toy systems, rotations, biased entropies, grids of alpha and beta."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -77,7 +77,7 @@ def lines(
     title: str,
     level: tuple[str, ArrayLike] | None = None,
 ) -> Figure:
-    """Several curves over one axis, and a dashed one to compare with.
+    """Several curves over one axis, and a dashed one for comparison.
 
     Example:
         >>> figure = lines([0, 1], {"a": [1, 2]}, xlabel="x", ylabel="nats", title="A line")
@@ -100,13 +100,13 @@ def lines(
 def components(
     data: ArrayLike, true: ArrayLike, panels: Mapping[str, ArrayLike | None], *, scale: float = 4.0
 ) -> Figure:
-    """Data, true components in blue and found ones in red, one panel for each method (ISA figure 1, B.8).
+    """Data, true components in blue and found ones in orange, one panel for each method (ISA figure 1, B.8).
 
     Args:
         data: points ``(n, 2)``.
         true: components in columns, ``(2, k)``.
-        panels: name -> found components ``(2, k)``, or none for the truth alone.
-        scale: length at which a component of length 1 is drawn.
+        panels: name -> found components ``(2, k)``; none: only the true ones.
+        scale: drawn length of a component of length 1.
 
     Example:
         >>> figure = components(np.zeros((3, 2)), np.eye(2), {"truth": None, "found": np.eye(2)})
@@ -136,7 +136,7 @@ def components(
 def entropy_bias(
     batch_sizes: ArrayLike, estimates: ArrayLike, errors: ArrayLike, exact: float, no_overlap: float, n: int
 ) -> Figure:
-    """The minibatch estimate of the entropy of q(z) over the batch size, between its two ends (DEC appendix C).
+    """The minibatch estimate of the entropy of q(z) over the batch size, and the exact value (DEC appendix C).
 
     Example:
         >>> figure = entropy_bias([2, 100], [5.0, 3.0], [0.1, 0.1], 3.0, 5.2, 100)
@@ -161,26 +161,9 @@ def entropy_bias(
         )
         axes.set_xscale("log")
         axes.set(xlabel=f"batch size B (of n = {n:,})", ylabel="entropy of q(z) (nats)")
-        axes.annotate(
-            "log n + entropy of one encoding",
-            (sizes.max(), no_overlap),
-            xytext=(0, -4),
-            textcoords="offset points",
-            ha="right",
-            va="top",
-            fontsize=8,
-            color=INK,
-        )
-        axes.annotate(
-            "exact",
-            (sizes.min(), exact),
-            xytext=(0, 4),
-            textcoords="offset points",
-            ha="left",
-            va="bottom",
-            fontsize=8,
-            color=INK,
-        )
+        end, start = (float(sizes.max()), no_overlap), (float(sizes.min()), exact)
+        _annotate(axes, "log n + entropy of one encoding", end, -4, ha="right", va="top")
+        _annotate(axes, "exact", start, 4, ha="left", va="bottom")
         axes.set_title("The estimate of Eq. 10 and where it should be")
     return figure
 
@@ -240,7 +223,7 @@ def alpha_beta(
         alphas: of the rows.
         betas: of the columns.
         density: from (row, column, points ``(m, 2)``) to the density of q(z) there.
-        overlap: ``(rows, columns)``, data points that could have given rise to a code.
+        overlap: ``(rows, columns)``, number of data points that a code may come from.
         mismatch: ``(rows, columns)``, KL(p || q) in nats.
         low: of both axes.
         high: of both axes.
@@ -277,6 +260,12 @@ def alpha_beta(
                 kl = f"{apart[i, j]:.2f}" if apart[i, j] < 100 else f"{apart[i, j]:,.0f}"
                 axes.set_xlabel(f"overlap {many[i, j]:.3g}   KL {kl}", fontsize=7, labelpad=2)
     return figure
+
+
+def _annotate(axes: Axes, text: str, at: tuple[float, float], offset: float, *, ha: str, va: str) -> None:
+    axes.annotate(
+        text, at, xytext=(0, offset), textcoords="offset points", ha=ha, va=va, fontsize=8, color=INK
+    )
 
 
 def _arrows(axes: Axes, columns: Array, colours: Sequence[str], width: float = 1.6) -> None:

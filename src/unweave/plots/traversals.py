@@ -1,4 +1,4 @@
-"""What each latent does: one swept, the others held."""
+"""Traversals: one latent is varied, the others are fixed."""
 
 import io
 from collections.abc import Sequence
@@ -21,17 +21,17 @@ def traversal_codes(
     high: float = 2.0,
     steps: int = 9,
 ) -> NDArray[np.float64]:
-    """Codes (len(order), steps, latents) that sweep one latent at a time around ``center``.
+    """Codes (len(order), steps, latents) that vary one latent at a time around ``center``.
 
     Args:
-        center: (latents,) the code at which all others stay.
-        order: latents to sweep, in the order of the rows; all by default.
-        low: first value of the sweep.
+        center: (latents,) the code at which all other latents are fixed.
+        order: latents to vary, in the order of the rows; all by default.
+        low: first value of the latent.
         high: last value.
         steps: number of values.
 
     References:
-        SBD figure 2: a sweep from -2 to +2 around a seed point.
+        SBD figure 2: from -2 to +2 around the code of an image.
 
     Example:
         >>> traversal_codes([5.0, 7.0], order=[1], steps=3).tolist()
@@ -41,7 +41,7 @@ def traversal_codes(
     middle = np.asarray(center, dtype=np.float64)
     if middle.ndim != 1 or steps < 2:
         raise UnweaveError(
-            f"a traversal needs a code (latents,) and 2 steps or more, got {middle.shape} and {steps}"
+            f"a traversal needs a code of shape (latents,) and at least 2 steps, got {middle.shape} and {steps}"
         )
     chosen = list(range(len(middle))) if order is None else [int(j) for j in order]
     codes = np.tile(middle, (len(chosen), steps, 1))
@@ -72,7 +72,7 @@ def traversals(
     high: float = 2.0,
     title: str | None = None,
 ) -> Figure:
-    """One row of images per latent, swept from ``low`` to ``high``; rows in the order given.
+    """One row of images per latent, which is varied from ``low`` to ``high``; rows in the given order.
 
     Args:
         images: (latents, steps, C, H, W).
@@ -94,7 +94,7 @@ def traversals(
         images,
         row_labels=labels,
         column_labels=values,
-        column_title="value of the latent, the others held",
+        column_title="value of the latent, the others fixed",
         title=title,
     )
 
@@ -142,7 +142,7 @@ def traversal_gif_bytes(
                 pen.text((left + 2, top + height + 1), labels[j], fill=(31, 41, 51), font=font)
         frames.append(canvas.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE))
     buffer = io.BytesIO()
-    # Each frame keeps its own palette: one for all would band the colours of rare latents.
+    # Each frame has its own palette: a common one would show bands in colours that few latents use.
     frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=milliseconds, loop=0)
     return buffer.getvalue()
 
@@ -155,14 +155,14 @@ def traversal_gif(
     columns: int | None = None,
     milliseconds: int = 90,
 ) -> Path:
-    """Writes an endless animation in which all latents sweep back and forth at once, each in its own tile.
+    """Writes a looping animation in which all latents vary back and forth at the same time, each in its own tile.
 
     Args:
         images: (latents, steps, C, H, W).
         path: the .gif file.
         labels: one per latent, written under its tile.
         columns: tiles per row (default 5).
-        milliseconds: time of one frame.
+        milliseconds: duration of one frame.
 
     Example:
         >>> import tempfile

@@ -1,11 +1,9 @@
 """Priors p(z): modules that return a distribution over codes with exact ``log_prob`` and ``sample``.
 
-A prior that takes something from the data has a method ``initialise(draw)``, which training calls once before step 0
-with a function that draws ``n`` images; what it finds belongs to the weights.
+:class:`Prior` says what a prior must provide; ``PRIORS`` maps the names used in a config to classes.
 """
 
-from torch import nn
-
+from unweave.priors.core import Prior
 from unweave.priors.gaussian import AnisotropicNormal, StandardNormal
 from unweave.priors.mixture import GaussianMixture
 from unweave.priors.nested import ISA, GeneralizedNormal, LpNested
@@ -15,7 +13,7 @@ from unweave.priors.symmetric import ExponentialPower, LpNestedSymmetric
 from unweave.priors.tree import Tree
 from unweave.slots import Slot
 
-_PRIORS: dict[str, type[nn.Module]] = {
+_PRIORS: dict[str, type[Prior]] = {
     "StandardNormal": StandardNormal,
     "AnisotropicNormal": AnisotropicNormal,
     "StudentT": StudentT,
@@ -25,7 +23,7 @@ _PRIORS: dict[str, type[nn.Module]] = {
     "LpNested": LpNested,
     "ISA": ISA,
 }
-PRIORS: Slot[nn.Module] = Slot("prior", "unweave.priors", nn.Module, _PRIORS)
+PRIORS: Slot[Prior] = Slot("prior", "unweave.priors", Prior, _PRIORS)
 
 __all__ = [
     "ISA",
@@ -36,6 +34,7 @@ __all__ = [
     "GeneralizedNormal",
     "LpNested",
     "LpNestedSymmetric",
+    "Prior",
     "SparseMixture",
     "StandardNormal",
     "StudentT",

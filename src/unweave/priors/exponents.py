@@ -1,7 +1,8 @@
-"""Exponents of norms: fixed, or learned within bounds that training cannot leave."""
+"""Exponents of norms: fixed, or learned within bounds."""
 
 import math
 from collections.abc import Sequence
+from typing import final
 
 import torch
 from torch import Tensor, nn
@@ -12,15 +13,17 @@ LOWEST, HIGHEST = 0.5, 20.0
 """The range of a learned exponent."""
 
 
+@final
 class Exponents(nn.Module):
     """Positive exponents, some of them learned.
 
-    A learned exponent is ``p = LOWEST (HIGHEST / LOWEST)^sigmoid(r)`` of a free parameter ``r``; no step of any
-    optimiser takes it out of [0.5, 20].
+    A learned exponent is ``p = LOWEST (HIGHEST / LOWEST)^sigmoid(r)`` of a free parameter ``r``, so it stays within
+    [0.5, 20] whatever the optimiser does.
 
     Args:
-        start: the exponents, or where they start.
+        start: the exponents; the initial ones of those that are learned.
         learned: which of them are trained.
+        name: the option that holds them, for error messages.
 
     Example:
         >>> import torch

@@ -1,19 +1,22 @@
 """The prior with clusters."""
 
 import math
+from typing import final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributions import Categorical, Independent, MixtureSameFamily, Normal
 
 from unweave.errors import UnweaveError
+from unweave.priors.core import Prior
 
 
-class GaussianMixture(nn.Module):
-    """``p(z) = sum_c weight_c N(z; mean_c, variance I)``, a mixture of Gaussians (PRI-4).
+@final
+class GaussianMixture(Prior):
+    """``p(z) = sum_c weight_c N(z; mean_c, variance I)``, a mixture of Gaussians.
 
     The defaults are those of the paper at two latents: four equal components of variance 0.03 on the corners of the
-    unit square. With other numbers and no ``means``, component ``c`` lies on the corner of the unit cube whose
+    unit square. With other numbers and no ``means``, component ``c`` is at the corner of the unit cube whose
     coordinates are the binary digits of ``c``, repeated until every latent has one.
 
     Args:
@@ -45,7 +48,7 @@ class GaussianMixture(nn.Module):
         means: tuple[tuple[float, ...], ...] | None = None,
         weights: tuple[float, ...] | None = None,
     ) -> None:
-        super().__init__()
+        super().__init__(latents)
         if components < 1:
             raise UnweaveError(f"prior.components must be at least 1, got {components}")
         if variance <= 0:

@@ -1,19 +1,21 @@
 """Priors of nested norms: generalised Gaussian, Lp-nested symmetric, independent subspaces."""
 
-from typing import Any
+from typing import Any, final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributions import Independent
 
 from unweave.errors import UnweaveError
+from unweave.priors.core import Prior
 from unweave.priors.exponents import Exponents
 from unweave.priors.symmetric import ExponentialPower, LpNestedSymmetric
 from unweave.priors.tree import Tree
 
 
-class GeneralizedNormal(nn.Module):
-    """``p(z) = prod_j c exp(-tau |z_j|^p)``: Laplace at ``p = 1``, Gaussian at ``p = 2``, nearly uniform above (PRI-6).
+@final
+class GeneralizedNormal(Prior):
+    """``p(z) = prod_j c exp(-tau |z_j|^p)``: Laplace at ``p = 1``, Gaussian at ``p = 2``, nearly uniform above.
 
     The KL of a Gaussian to it has a closed form for every ``p``, through the absolute moments of a Gaussian.
 
@@ -39,10 +41,9 @@ class GeneralizedNormal(nn.Module):
         tau: float | None = None,
         learned: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(latents)
         start = _one_each("prior.p", p, latents, "latent")
-        if tau is not None and tau <= 0:
-            raise UnweaveError(f"prior.tau must be greater than 0, got {tau:g}")
+        _check_positive("prior.tau", tau)
         self.tau = tau
         self.exponents = Exponents(start, [learned] * latents)
 
@@ -53,15 +54,16 @@ class GeneralizedNormal(nn.Module):
         return Independent(ExponentialPower(p, tau), 1, validate_args=False)
 
 
-class LpNested(nn.Module):
-    """An Lp-nested symmetric prior of any tree, with the radial law of ISA Eq. 11 (PRI-7).
+@final
+class LpNested(Prior):
+    """An Lp-nested symmetric prior of any tree, with the radial density of ISA Eq. 11.
 
     Args:
         latents: size of the code.
-        tree: nested lists; each list is a norm of what it holds, a whole number stands for that many latents, so
+        tree: nested lists; each list is a norm of what it holds, a whole number means that many latents, so
             ``[1,[1,1]]`` (or ``[1,[2]]``) is ISA Eq. 6; none: one norm of all latents.
         p: exponent, one for all norms or one for each, in the order in which their lists open.
-        s: scale of the radial law; none: the exponent of the root, so that all exponents 2 give the standard normal.
+        s: scale of the radial density; none: the exponent of the root: all exponents 2 then give the standard normal.
         learned: train the exponents below the root, within [0.5, 20].
         learned_root: train the exponent of the root too.
 
@@ -84,15 +86,14 @@ class LpNested(nn.Module):
         learned: bool = False,
         learned_root: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(latents)
         self.tree = Tree.parse([latents] if tree is None else tree)
         if self.tree.leaves != latents:
             raise UnweaveError(
                 f"prior.tree has {self.tree.leaves} leaves, but there are {latents} latents: "
                 f"set latents={self.tree.leaves} or change the tree"
             )
-        if s is not None and s <= 0:
-            raise UnweaveError(f"prior.s must be greater than 0, got {s:g}")
+        _check_positive("prior.s", s)
         nodes = len(self.tree.children)
         self.s = s
         self.exponents = Exponents(
@@ -104,20 +105,21 @@ class LpNested(nn.Module):
         return nested(self.tree, self.exponents(), self.s)
 
 
-class ISA(nn.Module):
-    """Independent subspaces ``z_i`` of the code: ``p(z) = prod_i c_i exp(-||z_i||_{p_i}^{p_0} / s)`` (PRI-8, PRI-9).
+@final
+class ISA(Prior):
+    """Independent subspaces ``z_i`` of the code: ``p(z) = prod_i c_i exp(-||z_i||_{p_i}^{p_0} / s)``.
 
     The depth-two case of :class:`LpNested`. Latents of different subspaces are independent, those of one are not.
 
     Args:
         latents: size of the code.
-        subspaces: how many latents each has; none: fours, the last ones of three where four does not divide the size
-            (so 20 latents are the paper's 5 x 4), and up to five latents in one or two parts of equal size.
+        subspaces: number of latents of each; none: fours, then threes where four does not divide the size (so 20
+            latents are the paper's 5 x 4); up to five latents are one or two parts of nearly equal size.
         p0: exponent between subspaces.
         p: exponent within, one for all subspaces or one for each; none: 2.2, or 2.0 if learned. The paper takes 2.2 for
             dSprites and 1.9 for 3D faces.
-        s: scale of the radial law; none: ``p0``, so that all exponents 2 give the standard normal.
-        learned: train ``p`` within [0.5, 20] and keep ``p0``.
+        s: scale of the radial density; none: ``p0``, so that all exponents 2 give the standard normal.
+        learned: train ``p`` within [0.5, 20]; ``p0`` stays fixed.
 
     Reference: ISA Eq. 9-12, section 4 and appendix A.2.
 
@@ -140,8 +142,8 @@ class ISA(nn.Module):
         s: float | None = None,
         learned: bool = False,
     ) -> None:
-        super().__init__()
-        self.subspaces = layout(latents) if subspaces is None else subspaces
+        super().__init__(latents)
+        self.subspaces = default_subspaces(latents) if subspaces is None else subspaces
         if not self.subspaces or min(self.subspaces) < 1:
             raise UnweaveError(
                 f"prior.subspaces must be whole numbers of at least 1, got {list(self.subspaces)}"
@@ -151,10 +153,8 @@ class ISA(nn.Module):
                 f"prior.subspaces {list(self.subspaces)} have {sum(self.subspaces)} latents in all, but there are "
                 f"{latents}: set latents={sum(self.subspaces)} or change the subspaces"
             )
-        if s is not None and s <= 0:
-            raise UnweaveError(f"prior.s must be greater than 0, got {s:g}")
-        if not p0 > 0:
-            raise UnweaveError(f"prior.p0 must be greater than 0, got {p0:g}")
+        _check_positive("prior.s", s)
+        _check_positive("prior.p0", p0)
         start = (2.0 if learned else 2.2) if p is None else p
         within = _one_each("prior.p", start, len(self.subspaces), "subspace")
         self.tree = Tree.parse([[size] for size in self.subspaces])
@@ -177,16 +177,21 @@ def nested(tree: Tree, exponents: Tensor, s: float | None) -> LpNestedSymmetric:
     return LpNestedSymmetric(tree, exponents, exponents[0] if s is None else exponents.new_tensor(s))
 
 
-def layout(latents: int) -> tuple[int, ...]:
-    """Subspace sizes where none are given: as many fours as possible with threes for the rest.
+def default_subspaces(latents: int) -> tuple[int, ...]:
+    """The default subspace sizes: as many fours as possible, threes for the rest.
 
     Example:
-        >>> [layout(n) for n in (1, 2, 3, 4, 5, 6, 7, 25)]
+        >>> [default_subspaces(n) for n in (1, 2, 3, 4, 5, 6, 7, 25)]
         [(1,), (1, 1), (2, 1), (2, 2), (3, 2), (3, 3), (4, 3), (4, 4, 4, 4, 3, 3, 3)]
     """
     count = 1 if latents == 1 else 2 if latents <= 5 else -(-latents // 4)
     small, larger = divmod(latents, count)
     return tuple(small + (i < larger) for i in range(count))
+
+
+def _check_positive(name: str, value: float | None) -> None:
+    if value is not None and not value > 0:
+        raise UnweaveError(f"{name} must be greater than 0, got {value:g}")
 
 
 def _one_each(name: str, given: float | tuple[float, ...], count: int, what: str) -> list[float]:

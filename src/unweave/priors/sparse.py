@@ -1,25 +1,28 @@
-"""The prior that turns most latents off."""
+"""The sparse prior, under which most latents are off."""
 
 import math
-from typing import ClassVar
+from typing import ClassVar, final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributions import Distribution, Independent, constraints
 
 from unweave.errors import UnweaveError
+from unweave.functional.untyped import broadcast_pair
+from unweave.priors.core import Prior
 
 Shape = torch.Size | list[int] | tuple[int, ...]
 
 
-class SparseMixture(nn.Module):
-    """``p(z) = prod_j (1 - gamma) N(z_j; 0, 1) + gamma N(z_j; 0, sigma0^2)``: each latent is on or off (PRI-5).
+@final
+class SparseMixture(Prior):
+    """``p(z) = prod_j (1 - gamma) N(z_j; 0, 1) + gamma N(z_j; 0, sigma0^2)``: each latent is on or off.
 
     The paper gives ``sigma0^2 = 0.05`` in section 6.3 and ``sigma0 = 0.05`` in appendix B; the latter is the default.
 
     Args:
         latents: size of the code.
-        gamma: how likely a latent is to be off, from 0 (the standard normal) to 1.
+        gamma: probability that a latent is off, from 0 (the standard normal) to 1.
         sigma0: standard deviation of a latent that is off.
 
     Reference: DEC section 6.3 and appendix B.
@@ -34,7 +37,7 @@ class SparseMixture(nn.Module):
     sigma0: Tensor
 
     def __init__(self, latents: int, *, gamma: float = 0.9, sigma0: float = 0.05) -> None:
-        super().__init__()
+        super().__init__(latents)
         if not 0 <= gamma <= 1:
             raise UnweaveError(f"prior.gamma must lie between 0 and 1, got {gamma:g}")
         if sigma0 <= 0:
@@ -47,6 +50,7 @@ class SparseMixture(nn.Module):
         return Independent(SpikeAndSlab(self.gamma, self.sigma0), 1, validate_args=False)
 
 
+@final
 class SpikeAndSlab(Distribution):
     """``(1 - gamma) N(z; 0, 1) + gamma N(z; 0, sigma0^2)`` on the line, exact at ``gamma`` 0 and 1 too.
 
@@ -61,13 +65,11 @@ class SpikeAndSlab(Distribution):
     support = constraints.real
 
     def __init__(self, gamma: Tensor, sigma0: Tensor) -> None:
-        self.gamma: Tensor
-        self.sigma0: Tensor
-        self.gamma, self.sigma0 = torch.broadcast_tensors(gamma, sigma0)  # type: ignore[no-untyped-call]
+        self.gamma, self.sigma0 = broadcast_pair(gamma, sigma0)
         super().__init__(self.gamma.shape, validate_args=False)
 
     def expand(self, batch_shape: Shape, _instance: None = None) -> "SpikeAndSlab":
-        """The same law for a larger batch."""
+        """The same distribution for a larger batch."""
         return SpikeAndSlab(self.gamma.expand(batch_shape), self.sigma0.expand(batch_shape))
 
     @property

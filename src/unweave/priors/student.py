@@ -1,17 +1,20 @@
 """The prior with heavy tails."""
 
 import math
+from typing import final
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.distributions import Independent
 from torch.distributions import StudentT as TorchStudentT
 
 from unweave.errors import UnweaveError
+from unweave.priors.core import Prior
 
 
-class StudentT(nn.Module):
-    """``p(z) = prod_j t(z_j; nu)``, a product of Student's t laws with ``nu`` degrees of freedom (PRI-3).
+@final
+class StudentT(Prior):
+    """``p(z) = prod_j t(z_j; nu)``, a product of Student's t distributions with ``nu`` degrees of freedom.
 
     ``t(z; nu) = Gamma((nu + 1) / 2) / (Gamma(nu / 2) sqrt(pi nu)) (1 + z^2 / nu)^(-(nu + 1) / 2)``; it tends to the
     standard normal as ``nu`` grows. Independent, but not rotation invariant. The KL of a Gaussian to it has no closed
@@ -32,7 +35,7 @@ class StudentT(nn.Module):
     nu: Tensor
 
     def __init__(self, latents: int, *, nu: float = 5.0) -> None:
-        super().__init__()
+        super().__init__(latents)
         if nu <= 0:
             raise UnweaveError(f"prior.nu must be greater than 0, got {nu:g}")
         self.register_buffer("nu", torch.full((latents,), nu), persistent=False)
@@ -42,8 +45,9 @@ class StudentT(nn.Module):
         return Independent(FactoredStudentT(self.nu, validate_args=False), 1, validate_args=False)
 
 
+@final
 class FactoredStudentT(TorchStudentT):
-    """Student's t law with a normaliser that stays exact in float32 for any ``nu``.
+    """Student's t distribution with a normaliser that stays exact in float32 for any ``nu``.
 
     PyTorch subtracts ``lgamma(nu / 2)`` from ``lgamma((nu + 1) / 2)`` in the precision of ``nu``: at ``nu = 10^6`` in
     float32 that is wrong by half a nat.

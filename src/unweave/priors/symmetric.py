@@ -1,23 +1,25 @@
 """Distributions whose contours are norms: the generalised Gaussian and the Lp-nested symmetric family."""
 
 import math
-from typing import ClassVar
+from typing import ClassVar, final
 
 import torch
 from torch import Tensor
 from torch.distributions import Distribution, Normal, constraints, register_kl
 
 from unweave.functional.gaussian_moments import absolute_moment
+from unweave.functional.untyped import broadcast_pair
 from unweave.priors.tree import Tree
 
 Shape = torch.Size | list[int] | tuple[int, ...]
 
 _TINY = 1e-200
-"""Stands for zero under a logarithm, in double precision."""
+"""Replaces zero under a logarithm, in double precision."""
 _ROWS = 2**16
-"""Draws made at once, so that the intermediate arrays stay in the processor's cache."""
+"""Rows drawn at once, so that the intermediate arrays fit in the processor's cache."""
 
 
+@final
 class ExponentialPower(Distribution):
     """``p(z) = p tau^(1/p) / (2 Gamma(1/p)) exp(-tau |z|^p)`` on the line: the generalised Gaussian.
 
@@ -36,13 +38,11 @@ class ExponentialPower(Distribution):
     support = constraints.real
 
     def __init__(self, p: Tensor, tau: Tensor) -> None:
-        self.p: Tensor
-        self.tau: Tensor
-        self.p, self.tau = torch.broadcast_tensors(p, tau)  # type: ignore[no-untyped-call]
+        self.p, self.tau = broadcast_pair(p, tau)
         super().__init__(self.p.shape, validate_args=False)
 
     def expand(self, batch_shape: Shape, _instance: None = None) -> "ExponentialPower":
-        """The same law for a larger batch."""
+        """The same distribution for a larger batch."""
         return ExponentialPower(self.p.expand(batch_shape), self.tau.expand(batch_shape))
 
     @property
@@ -57,7 +57,7 @@ class ExponentialPower(Distribution):
         return (torch.lgamma(3 / p) - torch.lgamma(1 / p) - 2 / p * self.tau.double().log()).exp().to(self.p)
 
     def _log_normaliser(self) -> Tensor:
-        """Of ``exp(-tau |z|^p)``: the logarithm of its integral."""
+        """The logarithm of the integral of ``exp(-tau |z|^p)``."""
         p = self.p.double()
         return math.log(2) + torch.lgamma(1 / p) - p.log() - self.tau.double().log() / p
 
@@ -71,7 +71,7 @@ class ExponentialPower(Distribution):
         return (1 / self.p.double() + self._log_normaliser()).to(self.p)
 
     def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
-        """Draws of shape ``sample_shape + batch_shape``: ``tau |z|^p`` has a Gamma(1/p) law, the sign is fair."""
+        """Draws of shape ``sample_shape + batch_shape``: ``tau |z|^p`` is Gamma(1/p) distributed, signs are fair."""
         with torch.no_grad():
             p = self.p.expand(self._extended_shape(torch.Size(sample_shape)))
             size = ((log_gamma_variates(1 / p) - self.tau.log()) / p).exp()
@@ -85,26 +85,28 @@ def _kl_normal_exponential_power(q: Normal, p: ExponentialPower) -> Tensor:
     return (expected + p._log_normaliser() - entropy.double()).to(q.loc.dtype)
 
 
+@final
 class LpNestedSymmetric(Distribution):
-    r"""``p(z) = psi(f(z)) / (f(z)^(n-1) S_f(1))`` for an Lp-nested function ``f`` and a law ``psi`` of its value.
+    r"""``p(z) = psi(f(z)) / (f(z)^(n-1) S_f(1))`` for an Lp-nested function ``f`` and a density ``psi`` of it.
 
-    ``f`` is a tree of norms: at inner node ``i`` stands ``(sum_k v_k^p_i)^(1/p_i)`` over the values of its children,
-    at leaf ``j`` stands ``|z_j|``. The surface area of its unit sphere is
+    ``f`` is a tree of norms: inner node ``i`` has the value ``(sum_k v_k^p_i)^(1/p_i)`` of the values of its children,
+    leaf ``j`` the value ``|z_j|``. The surface area of its unit sphere is
 
         S_f(1) = 2^n prod_i [prod_k Gamma(n_ik / p_i)] / [p_i^(l_i - 1) Gamma(n_i / p_i)]
 
-    with ``l_i`` children of node ``i``, ``n_i`` leaves under it, ``n_ik`` under its ``k``-th child. The radial law is
+    with ``l_i`` children of node ``i``, ``n_i`` leaves under it, ``n_ik`` under its ``k``-th child. The density of the
+    radius ``f(z)`` is
 
         psi(v) = p_0 v^(n-1) / (Gamma(n / p_0) s^(n / p_0)) exp(-v^p_0 / s),
 
-    the only one under which the children of the root are independent, unless another is given. Everything is computed
+    the only one for which the children of the root are independent, unless another is given. Everything is computed
     in logarithms and double precision, and returned in the precision of the argument.
 
     Args:
         tree: which norms are nested in which.
         exponents: one for each inner node, in the order of the tree.
-        s: scale of the radial law; with ``p_0`` all exponents 2 give N(0, I), all exponents 1 give Laplace(0, 1).
-        radial: another law of the radius ``f(z)``, on the positive numbers; ``s`` is then not used.
+        s: scale of the radial density; with ``p_0`` all exponents 2 give N(0, I), all exponents 1 give Laplace(0, 1).
+        radial: another distribution of the radius ``f(z)``, on the positive numbers; ``s`` is then not used.
 
     Reference: ISA Eq. 6-11 and algorithm 1; Sinz and Bethge 2010, "Lp-nested symmetric distributions".
 
@@ -129,7 +131,7 @@ class LpNestedSymmetric(Distribution):
         super().__init__(torch.Size(batch_shape), torch.Size((tree.leaves,)), validate_args=False)
 
     def expand(self, batch_shape: Shape, _instance: None = None) -> "LpNestedSymmetric":
-        """The same law for a larger batch."""
+        """The same distribution for a larger batch."""
         return LpNestedSymmetric(self.tree, self.exponents, self.s, self.radial, batch_shape)
 
     @property
@@ -139,7 +141,7 @@ class LpNestedSymmetric(Distribution):
 
     @property
     def variance(self) -> Tensor:
-        """``E v_0^2`` times the mean squared share that each node on the way to the leaf hands down."""
+        """``E v_0^2`` times the mean squared shares of the nodes on the path from the root to the leaf."""
         p = self.exponents.double()
         if self.radial is None:
             n = self.tree.leaves / p[0]
@@ -165,7 +167,7 @@ class LpNestedSymmetric(Distribution):
     def log_function(self, value: Tensor) -> Tensor:
         """``log f(z)`` of ``(..., n)``, in double precision."""
         p = self.exponents.double()
-        # Column 0 is the padding; the columns of nodes are appended as they are computed.
+        # Column 0 is the padding; columns of nodes are appended as they are computed.
         values = torch.cat(
             [p.new_zeros(*value.shape[:-1], 1), value.double().abs().clamp(min=_TINY).log()], -1
         )
@@ -193,7 +195,7 @@ class LpNestedSymmetric(Distribution):
         return total
 
     def _log_normaliser(self) -> Tensor:
-        """Of ``exp(-f(z)^p_0 / s)``: the logarithm of its integral."""
+        """The logarithm of the integral of ``exp(-f(z)^p_0 / s)``."""
         p0, n = self.exponents[0].double(), self.tree.leaves
         return self.log_surface() + torch.lgamma(n / p0) + n / p0 * self.s.double().log() - p0.log()
 
@@ -210,17 +212,17 @@ class LpNestedSymmetric(Distribution):
     def entropy(self) -> Tensor:
         """``n / p_0`` plus the logarithm of the normaliser, in nats."""
         if self.radial is not None:
-            raise NotImplementedError("the entropy is known only for the radial law of ISA Eq. 11")
+            raise NotImplementedError("the entropy is known only for the radial density of ISA Eq. 11")
         value = self.tree.leaves / self.exponents[0].double() + self._log_normaliser()
         return value.to(self.exponents.dtype).expand(self._batch_shape)
 
     def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
         """Draws of shape ``sample_shape + batch_shape + (n,)`` (ISA algorithm 1).
 
-        At each inner node the shares of the children are drawn from a Dirichlet law with parameters ``n_ik / p_i`` and
-        taken to the power ``1 / p_i``; a leaf is the radius times the shares on its way. The shares of a node have norm
-        1, so the point lies on the unit sphere as it is: the auxiliary radius of the paper, which is divided out again,
-        need not be drawn.
+        At each inner node the shares of the children are drawn from a Dirichlet distribution with parameters
+        ``n_ik / p_i`` and raised to the power ``1 / p_i``; a leaf is the radius times the shares on its path. The
+        shares of a node have norm 1, so the point is on the unit sphere: the auxiliary radius of the paper, which is
+        divided out again, need not be drawn.
         """
         with torch.no_grad():
             shape = self._extended_shape(torch.Size(sample_shape))
@@ -232,9 +234,8 @@ class LpNestedSymmetric(Distribution):
     def _draw(self, rows: int) -> Tensor:
         p = self.exponents
         slots = self.tree.leaves + len(self.tree.children) + 1
-        values = p.new_empty(
-            slots, rows
-        )  # logarithms of the radii, a row for each node: shares of one are contiguous
+        # Logarithms of the radii, a row for each node, so that the shares of a node are contiguous.
+        values = p.new_empty(slots, rows)
         values[self.tree.leaves] = self._log_radius(rows)
         for level in reversed(self.tree.levels):
             each = p[level.nodes].view(-1, 1, 1)

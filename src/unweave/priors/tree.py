@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import final
 
 import torch
 from torch import Tensor
@@ -14,12 +14,13 @@ Child = tuple[str, int]
 """("leaf", number of the latent) or ("node", number of the inner node)."""
 
 
+@final
 @dataclass(frozen=True)
 class Level:
-    """Inner nodes that can be computed at once: all their children are known, and none is a child of another.
+    """Inner nodes that can be computed at once: all their children are computed, and none is a child of another.
 
     Rows are nodes and columns their children, padded to the widest; ``present`` marks what is not padding. ``slots``
-    says where a child's value stands in the row of all values, leaves first, then inner nodes, then the padding.
+    are the positions of the children's values in the list of all values: leaves, then inner nodes, then the padding.
 
     Example:
         >>> Tree.parse([[1, 1], [1, 1, 1]]).levels[0].slots.tolist()
@@ -32,12 +33,13 @@ class Level:
     leaves: Tensor
 
 
+@final
 @dataclass(frozen=True)
 class Tree:
     """The shape of an Lp-nested function: what is summed at each inner node.
 
-    Inner nodes are numbered in the order in which they are met from left to right, each before its children, the root
-    being 0; leaves are the latents from left to right.
+    Inner nodes are numbered from left to right, each before its children, starting with 0 for the root; leaves are the
+    latents from left to right.
 
     Example:
         >>> tree = Tree.parse([1, [1, 1]])  # ISA Eq. 6
@@ -50,8 +52,8 @@ class Tree:
     children: tuple[tuple[Child, ...], ...]
 
     @classmethod
-    def parse(cls, description: Any) -> "Tree":
-        """A tree from nested lists; a whole number stands for that many leaves.
+    def parse(cls, description: object) -> "Tree":
+        """A tree from nested lists; a whole number means that many leaves.
 
         Example:
             >>> Tree.parse([[2], [3]]) == Tree.parse([[1, 1], [1, 1, 1]])
@@ -64,7 +66,7 @@ class Tree:
         nodes: list[tuple[Child, ...]] = []
         leaves = 0
 
-        def add(part: Any) -> int:
+        def add(part: object) -> int:
             nonlocal leaves
             if not isinstance(part, Sequence) or isinstance(part, str) or not part:
                 raise _not_a_tree(part)
@@ -121,7 +123,7 @@ class Tree:
         return Level(torch.tensor(nodes), slots, slots != padding, leaves)
 
 
-def _not_a_tree(part: Any) -> UnweaveError:
+def _not_a_tree(part: object) -> UnweaveError:
     return UnweaveError(
         f"prior.tree must be nested lists of whole numbers of at least 1, such as [[1,1],[1,1,1]]; got {part!r}"
     )

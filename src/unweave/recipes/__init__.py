@@ -1,1 +1,1 @@
-"""Recipes: published results and demonstrations as configs."""
+"""Recipes: published figures and tables, and a demonstration, as runs to train and pictures to draw."""

@@ -1,8 +1,9 @@
-"""Claims as data: a statistic, what was published of it, what we found, and the verdict that follows from the two."""
+"""Claims as data: a statistic, its published value, our value, and the verdict that follows from the two."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,26 +17,46 @@ VERDICTS: tuple[Verdict, ...] = ("agrees", "same direction", "does not show at t
 """Best first."""
 
 LEVEL = 0.05
-"""Chance of a false alarm that a claim is granted."""
+"""Significance level: a claim shows if p lies below it."""
 
 _PERMUTATIONS = 20_000
 
 
+class FindingRecord(TypedDict):
+    """A :class:`Finding` as JSON holds it: what is not finite is none.
+
+    Example:
+        >>> sorted(FindingRecord.__annotations__)[:3]
+        ['high', 'low', 'p']
+    """
+
+    what: str
+    value: float | None
+    published: float | None
+    within: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    test: str
+    verdict: Verdict
+
+
 @dataclass(frozen=True)
 class Finding:
-    """One claim of a paper as a number of ours beside the published one.
+    """One claim of a paper as a number: ours and the published one.
 
     Args:
-        what: the statistic in words.
+        what: name of the statistic.
         value: ours.
         published: the paper's, if it gives one.
-        within: how far from the published value still agrees; none: as far as our interval reaches.
+        within: tolerance around the published value; none: our interval must contain it.
         low: lower end of the 95 % interval of our value.
         high: upper end.
-        p: how likely a value this far from ``null`` is by chance; none: the number is exact, no chance is involved.
+        p: probability under the null hypothesis of a value at least this far from ``null``; none: the number is exact,
+            not random.
         test: which test gave ``p``.
         sign: on which side of ``null`` the paper's claim lies.
-        null: the value if there were nothing to claim.
+        null: the value under the null hypothesis.
 
     Example:
         >>> Finding("difference of MIG", 0.3, published=0.25, low=0.2, high=0.4, p=0.01).verdict
@@ -57,7 +78,7 @@ class Finding:
 
     @property
     def verdict(self) -> Verdict:
-        """Computed: does it show by chance at most one time in twenty, and is it the published number?"""
+        """Computed from two questions: is p below 0.05 with the right sign, and is it the published number?"""
         if not math.isfinite(self.value):
             return "does not show at this scale"
         if self.p is None:
@@ -75,19 +96,28 @@ class Finding:
         inside = self.low is not None and self.high is not None and self.low <= self.published <= self.high
         return "agrees" if inside else "same direction"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> FindingRecord:
         """Plain values, the verdict among them.
 
         Example:
             >>> equal("states", 4, 4).to_json()["verdict"]
             'agrees'
         """
-        kept = ("what", "value", "published", "within", "low", "high", "p", "test")
-        return {**{key: getattr(self, key) for key in kept}, "verdict": self.verdict}
+        return {
+            "what": self.what,
+            "value": _finite(self.value),
+            "published": _finite(self.published),
+            "within": _finite(self.within),
+            "low": _finite(self.low),
+            "high": _finite(self.high),
+            "p": _finite(self.p),
+            "test": self.test,
+            "verdict": self.verdict,
+        }
 
 
-def worst(verdicts: "list[Verdict]") -> Verdict:
-    """The verdict on several claims: that on the weakest.
+def worst(verdicts: Sequence[Verdict]) -> Verdict:
+    """The verdict on several claims is the verdict on the weakest.
 
     Example:
         >>> worst(["agrees", "same direction"])
@@ -102,11 +132,11 @@ def higher(
     """Claim: ``mean(a) > mean(b)``. Welch's t-test, two-sided.
 
     Args:
-        what: the statistic in words, say "MIG, broadcast minus DeConv".
+        what: name of the statistic, for example "MIG, broadcast minus DeConv".
         a: values of the group that should be higher, one for each seed.
         b: values of the other group.
         published: the published difference.
-        within: how far from it still agrees.
+        within: tolerance around it.
 
     Example:
         >>> found = higher("score, new minus old", [5.0, 6.0, 7.0], [1.0, 2.0, 3.0], published=4.5)
@@ -175,8 +205,8 @@ def correlated(
 ) -> Finding:
     """Claim: ``y`` rises with ``x`` (falls with ``sign=-1``). Spearman's rank correlation, permutation test, two-sided.
 
-    Of 20,000 seeded permutations of ``y``, p is the share with a correlation at least as far from zero, the observed
-    one counted in.
+    p is the share of 20,000 seeded permutations of ``y`` whose correlation is at least as far from zero; the observed
+    order counts as one of them.
 
     Example:
         >>> found = correlated("MIG against spacing", [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 6, 5])
@@ -204,7 +234,7 @@ def proportion(
     within: float | None = None,
     sign: int = 1,
 ) -> Finding:
-    """Claim: more hits (fewer with ``sign=-1``) than chance would give. Exact binomial test, two-sided.
+    """Claim: more hits (fewer with ``sign=-1``) than expected by chance. Exact binomial test, two-sided.
 
     Example:
         >>> found = proportion("runs where the order is the paper's", 9, 10, 0.5)
@@ -219,15 +249,19 @@ def proportion(
 
 
 def equal(what: str, value: float, published: float, *, within: float = 0.0, null: float = 0.0) -> Finding:
-    """Claim: a number in which no chance is involved is the published one, to ``within``.
+    """Claim: a number that is not random equals the published one to ``within``.
 
-    Beyond that it still has the same direction if it lies on the published side of ``null``.
+    Outside that tolerance it has the same direction if it lies on the published side of ``null``.
 
     Example:
         >>> equal("distance of two squares", 0.0104, 0.0104, within=1e-4).verdict
         'agrees'
     """
     return Finding(what, float(value), float(published), within, null=null)
+
+
+def _finite(value: float | None) -> float | None:
+    return float(value) if value is not None and math.isfinite(value) else None
 
 
 def _values(what: str, values: ArrayLike) -> NDArray[np.float64]:

@@ -1,18 +1,23 @@
-"""Results that come with unweave: what each recipe said when we ran it, and what it took."""
+"""The results that come with unweave: what each recipe found when we ran it, and what it cost.
+
+They are data, not code: ``published/results/ID.json`` for every recipe that was run beyond the smoke test, and one
+``published/costs.json`` for the costs of all recipes.
+"""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from unweave import atomic
 from unweave.errors import UnweaveError
 from unweave.recipes.recipe import SCALES, Scale
-from unweave.recipes.reproduce import Cost, Result
+from unweave.recipes.reproduce import Cost, Result, read_result
 
-FOLDER = Path(__file__).parent / "results"
+FOLDER = Path(__file__).parents[1] / "published"
 DOCS = Path(__file__).parents[3] / "docs" / "results"
+COSTS = "costs.json"
+RESULTS = "results"
 
 
 @dataclass(frozen=True)
@@ -35,28 +40,23 @@ def published_result(name: str, folder: Path = FOLDER) -> PublishedResult:
         >>> published_result("no-such-recipe").costs
         {}
     """
-    path = folder / f"{name}.json"
-    if not path.exists():
-        return PublishedResult(None, {})
-    content = json.loads(path.read_text())
-    result = Result(**content["result"]) if content.get("result") else None
-    return PublishedResult(
-        result, {scale: Cost(**content["costs"][scale]) for scale in SCALES if scale in content["costs"]}
-    )
+    return _known(name, folder, _costs(folder))
 
 
 def published_results(folder: Path = FOLDER) -> dict[str, PublishedResult]:
-    """Everything that is kept, by name.
+    """Everything that is published, by name.
 
     Example:
         >>> all(isinstance(name, str) for name in published_results())
         True
     """
-    return {path.stem: published_result(path.stem, folder) for path in sorted(folder.glob("*.json"))}
+    costs = _costs(folder)
+    names = set(costs) | {path.stem for path in (folder / RESULTS).glob("*.json")}
+    return {name: _known(name, folder, costs) for name in sorted(names)}
 
 
 def publish_cost(name: str, scale: Scale, cost: Cost, folder: Path = FOLDER) -> Path:
-    """Note what a recipe takes at a scale.
+    """Record what a recipe costs at a scale.
 
     Example:
         >>> import tempfile
@@ -65,19 +65,24 @@ def publish_cost(name: str, scale: Scale, cost: Cost, folder: Path = FOLDER) -> 
         >>> published_result("sbd-fig4", place).costs["paper"].runs
         10
     """
-    return _update(name, folder, {}, scale, cost)
+    costs = _costs(folder)
+    costs[name] = {**costs.get(name, {}), scale: cost}
+    # One line for each recipe, so that a new cost is one changed line.
+    lines = ",\n".join(f" {json.dumps(key)}: {json.dumps(_rounded(costs[key]))}" for key in sorted(costs))
+    atomic.write(folder / COSTS, f"{{\n{lines}\n}}\n")
+    return folder / COSTS
 
 
 def publish(
     result: Result, cost: Cost, pictures: Path, folder: Path = FOLDER, docs: Path | None = None
 ) -> Path:
-    """Keep a result with what it took, and its pictures for the docs; of a smoke test the cost alone.
+    """Add a result to the published ones, with its cost, and its pictures to the docs; of a smoke test only the cost.
 
     Args:
-        result: what came out.
-        cost: what it took.
+        result: of the recipe.
+        cost: of the recipe.
         pictures: folder of its PNG files.
-        folder: of the kept results; by default that of the package.
+        folder: of the published results; by default that of the package.
         docs: of the pages; by default that of the repository.
 
     Example:
@@ -86,31 +91,49 @@ def publish(
         >>> from unweave.recipes.reproduce import conclude
         >>> root = Path(tempfile.mkdtemp())
         >>> folder, result, cost = conclude(RECIPES["isa-b3"], "small", root, None)
-        >>> publish(result, cost, folder, root / "results", root / "docs").name
+        >>> publish(result, cost, folder, root / "published", root / "docs").name
         'isa-b3.json'
     """
-    if docs is None:
-        docs = DOCS
+    docs = DOCS if docs is None else docs
     if not docs.parent.exists():
-        raise UnweaveError(f"results are kept in a clone of the repository; there is no folder {docs.parent}")
+        raise UnweaveError(f"results are published in a clone of the repository: no folder {docs.parent}")
+    path = publish_cost(result.name, result.scale, cost, folder)
     if result.scale == "smoke":
-        return _update(result.name, folder, {}, result.scale, cost)
+        return path
     for name in result.pictures:
         _small_copy(pictures / f"{name}.png", docs / "pictures" / f"{result.name}-{name}.png")
-    return _update(result.name, folder, {"result": dict(vars(result))}, result.scale, cost)
-
-
-def _update(name: str, folder: Path, change: Mapping[str, Any], scale: Scale, cost: Cost) -> Path:
-    path = folder / f"{name}.json"
-    before = json.loads(path.read_text()) if path.exists() else {}
-    costs = {**before.get("costs", {}), scale: {key: round(value, 3) for key, value in vars(cost).items()}}
-    folder.mkdir(parents=True, exist_ok=True)
-    atomic.write_json(path, {**before, **change, "costs": {s: costs[s] for s in SCALES if s in costs}})
+    path = _path_of_result(result.name, folder)
+    atomic.write_json(path, dict(vars(result)))
     return path
 
 
+def _known(name: str, folder: Path, costs: Mapping[str, Mapping[Scale, Cost]]) -> PublishedResult:
+    path = _path_of_result(name, folder)
+    return PublishedResult(read_result(path) if path.exists() else None, costs.get(name, {}))
+
+
+def _path_of_result(name: str, folder: Path) -> Path:
+    return folder / RESULTS / f"{name}.json"
+
+
+def _costs(folder: Path) -> dict[str, dict[Scale, Cost]]:
+    path = folder / COSTS
+    content = json.loads(path.read_text()) if path.exists() else {}
+    return {
+        name: {scale: Cost(**own[scale]) for scale in SCALES if scale in own} for name, own in content.items()
+    }
+
+
+def _rounded(costs: Mapping[Scale, Cost]) -> dict[Scale, dict[str, float]]:
+    return {
+        scale: {key: round(value, 3) for key, value in vars(costs[scale]).items()}
+        for scale in SCALES
+        if scale in costs
+    }
+
+
 def _small_copy(source: Path, target: Path) -> None:
-    """The picture with at most 256 colours: a third of the bytes, and nobody sees the difference."""
+    """The picture with at most 256 colours: a third of the bytes, with no visible difference."""
     from PIL import Image
 
     target.parent.mkdir(parents=True, exist_ok=True)

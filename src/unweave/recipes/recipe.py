@@ -1,14 +1,13 @@
-"""A recipe: a published figure or table as runs to make, a picture to draw, and claims to test."""
+"""A recipe: a published figure or table as runs to train, a picture to draw, and claims to test."""
 
 import dataclasses
-import functools
 import json
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -17,20 +16,26 @@ from numpy.typing import NDArray
 from unweave.data.catalogue import catalogue
 from unweave.errors import UnweaveError
 from unweave.recipes.claims import Finding, Verdict, worst
-from unweave.runs.config import Config, merge
+from unweave.runs.config import SLOTS, Config, merge
 from unweave.runs.run import Run
 from unweave.runs.study import Study
 from unweave.runs.sweep import Sweep
 
 Scale = Literal["smoke", "small", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "small", "paper")
-"""It runs (seconds); what two cores show (minutes); the paper's own protocol (a cluster)."""
+"""That it runs (seconds); what two cores show (minutes); the paper's own protocol (a cluster)."""
 
 Plan = Callable[[Scale], Mapping[str, Any]]
+"""The content of a study file, for each scale."""
+
+Tell = Callable[[str], None]
+"""Receives short texts on what is being computed."""
+
+T = TypeVar("T")
 
 
-def at(scale: Scale, *, smoke: Any, small: Any, paper: Any) -> Any:
-    """What belongs to a scale.
+def at(scale: Scale, *, smoke: T, small: T, paper: T) -> T:
+    """The value of a scale.
 
     Example:
         >>> at("small", smoke=1, small=2, paper=3)
@@ -39,15 +44,12 @@ def at(scale: Scale, *, smoke: Any, small: Any, paper: Any) -> Any:
     return {"smoke": smoke, "small": small, "paper": paper}[scale]
 
 
-Tell = Callable[[str], None]
-
-
 @dataclass(frozen=True)
 class Conclusion:
     """What a recipe found.
 
     Args:
-        rows: a table, its head first.
+        rows: a table; its first row is the header.
         findings: the paper's claims with our numbers; the headline first.
         pictures: by name, in the paper's own form; the headline first.
 
@@ -63,21 +65,23 @@ class Conclusion:
 
     @property
     def verdict(self) -> Verdict:
-        """On the whole: that on the weakest claim."""
+        """The verdict on the weakest claim."""
         return worst([finding.verdict for finding in self.findings])
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A published result that can be made again.
+    """A published result that can be reproduced.
 
     Args:
-        id: paper and figure or table, as in ``sbd-fig4``.
-        title: what it shows.
-        claim: what the paper says it shows.
-        published: the published numbers and where they stand, in words.
-        runs: what a study file holds, for each scale; none if nothing is trained.
-        conclude: table, pictures and findings from the finished runs.
+        id: paper and figure or table, as in ``sbd-fig4``; the name of its folder of results.
+        title: what the figure or table shows.
+        claim: what the paper claims with it.
+        published: the published numbers and where the paper gives them.
+        runs: the content of a study file, for each scale; none if nothing is trained.
+        conclude: computes table, pictures and findings from the finished runs.
+        reference: ``package.module:NAME`` or ``file.py:NAME`` of a recipe from outside of unweave, by which a command
+            names it; empty for those of unweave, which are named by their id.
 
     Example:
         >>> def nothing(job: Job) -> Conclusion:
@@ -92,83 +96,111 @@ class Recipe:
     published: str
     runs: Plan | None
     conclude: "Callable[[Job], Conclusion]"
+    reference: str = ""
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", self.id):
+            raise UnweaveError(
+                f"recipe id {self.id!r}: expected lower-case words joined by hyphens, such as mine-fig1"
+            )
 
     @property
     def paper(self) -> str:
-        """The paper's letters."""
+        """The code of the paper."""
         return self.id.partition("-")[0]
 
+    @property
+    def command_name(self) -> str:
+        """How a command names this recipe."""
+        return self.reference or self.id
+
+    def check_id_is_free(self) -> None:
+        """Refuse an id that a recipe from another place in the code has."""
+        other = RECIPES.get(self.id)
+        if other is not None and _source(other.conclude) != _source(self.conclude):
+            raise UnweaveError(f"recipe id {self.id!r} is already taken by {_source(other.conclude)}")
+
+    def where_changed(self, scale: Scale, changes: Mapping[str, Any]) -> str:
+        """Which runs the user's changes are made in, as a phrase: every run, or the place of the paper's own method."""
+        plain, study = self.study(scale), self.study(scale, changes)
+        assert plain is not None and study is not None
+        pairs = list(zip(plain.runs, study.runs, strict=True))
+        same = {before.variant for before, after in pairs if before.config == after.config}
+        other = list(dict.fromkeys(after.variant for _, after in pairs if after.variant not in same))
+        return f"in the place of {', '.join(other)}" if same and other else "in every run"
+
     def study(self, scale: Scale, changes: Mapping[str, Any] | None = None) -> Study | None:
-        """The runs of a scale, each changed by what the reader wants otherwise."""
+        """The runs of a scale, with the user's changes."""
         if self.runs is None:
             if changes:
-                raise UnweaveError(
-                    f"{self.id} trains nothing, so that {', '.join(changes)} cannot be changed"
-                )
+                raise UnweaveError(f"{self.id} trains nothing: {', '.join(changes)} cannot be changed")
             return None
         study = Study.of(self.runs(scale), name=self.id)
         return study if not changes else _changed(study, changes)
 
 
 def _changed(study: Study, changes: Mapping[str, Any]) -> Study:
-    runs = []
-    for planned in study.runs:
-        # The recipe's options belong to the recipe's parts: another part starts from its own defaults.
-        config = Config.of(merge(planned.config.to_mapping(), named(changes)))
-        runs.append(dataclasses.replace(planned, config=config))
-    made: dict[str, str] = {}
-    for planned in runs:
-        other = made.setdefault(planned.config.identity, planned.variant)
-        if other != planned.variant:
-            raise UnweaveError(
-                f"{study.name} compares {other!r} with {planned.variant!r}; with {told(changes)} they are the same, "
-                "change something else"
-            )
-    return dataclasses.replace(study, runs=tuple(runs))
+    """The study with the changes in every run.
+
+    Where they would make variants the same, because these differ in just what is changed, the last of them, the
+    paper's own method, is changed and the others stay: the user's part is compared with the paper's baselines.
+    """
+    full = with_full_names(changes)
+    # The recipe's options belong to the recipe's parts: another part starts from its own defaults.
+    changed = [Config.of(merge(planned.config.to_mapping(), full)) for planned in study.runs]
+    last = {config.identity: planned.variant for planned, config in zip(study.runs, changed, strict=True)}
+    runs = tuple(
+        dataclasses.replace(planned, config=config) if last[config.identity] == planned.variant else planned
+        for planned, config in zip(study.runs, changed, strict=True)
+    )
+    if len({run.config.identity for run in runs}) < len(runs):
+        raise UnweaveError(
+            f"with {changes_text(changes)} two models that {study.name} compares are the same: change something else"
+        )
+    return dataclasses.replace(study, runs=runs)
 
 
-def named(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """Changes with every part's name spelt out, so that ``isa`` is known to be ``ISA``.
+def with_full_names(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Changes with the full name of every part, so that ``isa`` becomes ``ISA``.
 
     Example:
-        >>> named({"decoder": {"name": "spatial-broadcast"}, "steps": 5})
+        >>> with_full_names({"decoder": {"name": "spatial-broadcast"}, "steps": 5})
         {'decoder': {'name': 'SpatialBroadcast'}, 'steps': 5}
     """
-    from unweave.runs.config import SLOTS
-
-    spelt: dict[str, Any] = {}
+    full: dict[str, Any] = {}
     for key, value in changes.items():
         if key in SLOTS and isinstance(value, Mapping) and "name" in value and key != "data":
             value = {**value, "name": SLOTS[key].choose(value["name"]).name}
-        spelt[key] = value
-    return spelt
+        full[key] = value
+    return full
 
 
-def told(changes: Mapping[str, Any]) -> str:
-    """Changes as they are typed.
+def changes_text(changes: Mapping[str, Any]) -> str:
+    """Changes as they are typed on the command line.
 
     Example:
-        >>> told({"decoder": {"name": "SpatialBroadcast", "depth": 3}, "steps": 5})
+        >>> changes_text({"decoder": {"name": "SpatialBroadcast", "depth": 3}, "steps": 5})
         'decoder=SpatialBroadcast decoder.depth=3 steps=5'
     """
     words = []
     for key, value in changes.items():
         for option, given in value.items() if isinstance(value, Mapping) else [("", value)]:
             name = key if option in ("", "name") else f"{key}.{option}"
-            words.append(
-                shlex.quote(f"{name}={given}" if isinstance(given, str) else f"{name}={json.dumps(given)}")
-            )
+            text = given if isinstance(given, str) else json.dumps(given)
+            words.append(shlex.quote(f"{name}={text}"))
     return " ".join(words)
 
 
 RECIPES: dict[str, Recipe] = {}
-"""Filled by the modules of the papers; :mod:`unweave.recipes.catalogue` has them all."""
+"""Filled by the folders of the papers; :mod:`unweave.recipes.catalogue` imports all of them."""
 
 
 def recipe(
     *ids: str, title: str, claim: str, published: str, runs: Plan | None = None
 ) -> "Callable[[Callable[[Job], Conclusion]], Callable[[Job], Conclusion]]":
-    """Register the function below as the recipe of one or more figures or tables; see :class:`Recipe`.
+    """Register the decorated function as the recipe of one or more figures or tables; see :class:`Recipe`.
+
+    The same function may be registered again, as happens when its file is imported twice.
 
     Example:
         >>> @recipe("test-fig0", title="Nothing", claim="Nothing is shown.", published="nothing")
@@ -180,23 +212,29 @@ def recipe(
 
     def register(function: "Callable[[Job], Conclusion]") -> "Callable[[Job], Conclusion]":
         for each in ids:
-            if not re.fullmatch(r"[a-z]+-[a-z0-9-]+", each) or each in RECIPES:
-                raise ValueError(f"not a new id of a recipe: {each}")
-            RECIPES[each] = Recipe(each, title, claim, published, runs, function)
+            made = Recipe(each, title, claim, published, runs, function)
+            made.check_id_is_free()
+            RECIPES[each] = made
         return function
 
     return register
 
 
+def _source(function: "Callable[[Job], Conclusion]") -> str:
+    """File and name of a function."""
+    code = getattr(function, "__code__", None)
+    return f"{getattr(code, 'co_filename', '')}:{getattr(function, '__qualname__', repr(function))}"
+
+
 class Job:
-    """A recipe at work: what its conclusion is made from.
+    """A recipe at a scale with its finished runs: what its conclusion is computed from.
 
     Args:
         recipe: what is reproduced.
         scale: how large.
         sweep: its finished runs, if it has any.
-        changes: what the reader wants otherwise than the paper.
-        tell: told what is being done.
+        changes: what the user changed of the paper's protocol.
+        tell: receives short texts on what is being computed.
 
     Example:
         >>> from unweave.recipes.catalogue import RECIPES
@@ -219,19 +257,24 @@ class Job:
         self.tell = tell
         self.notes: list[str] = []
         self._members = sweep.variants if sweep is not None else {}
+        self._finished: dict[str, list[Run]] = {}
+        self._scores: dict[Path, dict[str, Any]] = {}
         for variant, members in self._members.items():
-            lost = [m for m in members if m.run.status != "finished"]
+            statuses = {member.run.folder: member.run.status for member in members}
+            by_seed = sorted(members, key=lambda member: member.run.config.seed)
+            self._finished[variant] = [m.run for m in by_seed if statuses[m.run.folder] == "finished"]
+            lost = [status for status in statuses.values() if status != "finished"]
             if lost:
-                how = ", ".join(sorted({m.run.status for m in lost}))
+                how = ", ".join(sorted(set(lost)))
                 self.note(f"{len(lost)} of {len(members)} runs of {variant} are left out: {how}.")
 
-    def pick(self, *, smoke: Any, small: Any, paper: Any) -> Any:
-        """What belongs to the scale of this job."""
+    def pick(self, *, smoke: T, small: T, paper: T) -> T:
+        """The value of this job's scale."""
         return at(self.scale, smoke=smoke, small=small, paper=paper)
 
     @property
     def variants(self) -> list[str]:
-        """Of the study, in its order."""
+        """The variants of the study, in its order."""
         return list(self._members)
 
     def runs(self, variant: str) -> list[Run]:
@@ -240,44 +283,41 @@ class Job:
             raise UnweaveError(
                 f"{self.recipe.id} has no variant {variant!r}; it has {', '.join(self._members)}"
             )
-        members = sorted(self._members[variant], key=lambda member: member.run.config.seed)
-        finished = [member.run for member in members if member.run.status == "finished"]
+        finished = self._finished[variant]
         if not finished:
-            run = members[0].run
+            run = self._members[variant][0].run
             raise UnweaveError(f"no run of {variant} finished ({run.status}: {run.reason}); see {run.folder}")
-        return finished
-
-    @functools.cache  # noqa: B019  a job lives for one conclusion
-    def _scores_of(self, folder: Path) -> dict[str, Any]:
-        return Run(folder).scores
+        return list(finished)
 
     def scores(self, variant: str, name: str) -> NDArray[np.float64]:
         """A score of the finished runs of a variant, by seed."""
         found = []
         for run in self.runs(variant):
-            scores = self._scores_of(run.folder)
+            if run.folder not in self._scores:
+                self._scores[run.folder] = run.scores
+            scores = self._scores[run.folder]
             if name not in scores:
                 raise UnweaveError(f"{run.folder} has no score {name!r}; it has {', '.join(scores)}")
             found.append(float(scores[name]["value"]))
         return np.array(found)
 
     def note(self, text: str) -> None:
-        """Add a sentence that belongs beside the result; the same sentence twice is said once."""
+        """Add a sentence that is shown with the result; a sentence is added only once."""
         if text and text not in self.notes:
             self.notes.append(text)
 
     def admit(self, text: str) -> None:
-        """Note what was known or changed while the small result that is kept here was made."""
+        """Add a sentence on how the published small result was obtained; only at that scale and without changes."""
         if self.scale == "small" and not self.changes:
             self.note(text)
 
 
 def data_or_stand_in(name: str, stand_in: str, **options: Any) -> tuple[dict[str, Any], str]:
-    """The data set of the paper if its files are here, otherwise its stand-in with the sentence that says so.
+    """The data set of the paper if its files are present, otherwise its stand-in, and a sentence that says so.
 
     Args:
         name: of the data set.
-        stand_in: of the one to use meanwhile.
+        stand_in: of the data set to use instead.
         options: of the stand-in.
 
     Example:

@@ -1,4 +1,4 @@
-"""Reproducing: train what the recipes need, conclude, and keep what came out."""
+"""Reproducing: train the runs of recipes, draw and test their conclusions, and write the results to disk."""
 
 import hashlib
 import json
@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from unweave import atomic
 from unweave.plots import save
-from unweave.recipes.claims import Verdict
-from unweave.recipes.recipe import Job, Recipe, Scale, told
+from unweave.recipes.claims import FindingRecord, Verdict
+from unweave.recipes.recipe import Job, Recipe, Scale, changes_text
 from unweave.runs.executors import Event, Executor
 from unweave.runs.status import seconds_taken
 from unweave.runs.sweep import Member, Sweep, estimate, preview
@@ -26,9 +24,9 @@ DPI = 110
 
 @dataclass(frozen=True)
 class Result:
-    """What a recipe said at a scale, as it is kept: the same for everybody who runs its command.
+    """The result of a recipe at a scale, as it is stored: the same for everybody who runs its command.
 
-    ``cost`` (runs, seconds) is kept apart from it, because it is not.
+    :class:`Cost` is stored apart from it, because it differs from machine to machine.
 
     Example:
         >>> Result.__annotations__["verdict"] is Verdict
@@ -42,7 +40,7 @@ class Result:
     claim: str
     published: str
     rows: list[list[str]]
-    findings: list[dict[str, Any]]
+    findings: list[FindingRecord]
     verdict: Verdict
     notes: list[str]
     pictures: list[str]
@@ -50,16 +48,16 @@ class Result:
 
     @property
     def name(self) -> str:
-        """Of its files: the id, with a few letters for what the reader changed."""
-        return place_of(self.id, self.changes)
+        """The name of its files: the id, and the user's changes if there are any."""
+        return folder_name(self.id, self.changes)
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What it took: runs, seconds of training and scoring on one core in all of them, seconds of the conclusion.
+    """The cost of a result: runs, seconds on one core to train and score all of them, seconds of the conclusion.
 
     Example:
-        >>> Cost(10, 1200.0, 3.0).told
+        >>> Cost(10, 1200.0, 3.0).text
         '10 runs x 2.0 min'
     """
 
@@ -68,14 +66,14 @@ class Cost:
     conclusion: float
 
     @property
-    def told(self) -> str:
-        """In words."""
+    def text(self) -> str:
+        """The cost as a phrase."""
         if not self.runs:
-            return _long(self.conclusion)
-        return f"{self.runs} runs x {_long(self.seconds / self.runs)}"
+            return _duration(self.conclusion)
+        return f"{self.runs} runs x {_duration(self.seconds / self.runs)}"
 
 
-def _long(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     minutes = seconds / 60
     if minutes < 1:
         return f"{minutes:.2f} min"
@@ -84,29 +82,29 @@ def _long(seconds: float) -> str:
     return f"{minutes / 60:.1f} h" if minutes < 48 * 60 else f"{minutes / 1440:.1f} days"
 
 
-def place_of(name: str, changes: str) -> str:
-    """The folder of a recipe's results.
+def folder_name(name: str, changes: str) -> str:
+    """The name of the folder of a recipe's results.
 
     Example:
-        >>> place_of("sbd-fig4", ""), place_of("sbd-fig4", "prior=ISA")
+        >>> folder_name("sbd-fig4", ""), folder_name("sbd-fig4", "prior=ISA")
         ('sbd-fig4', 'sbd-fig4+prior-ISA')
     """
     if not changes:
         return name
-    spelt = "".join(c if c.isalnum() or c in ".-" else "-" for c in changes.replace(" ", "+"))
-    return f"{name}+{spelt if len(spelt) <= 60 else hashlib.sha256(changes.encode()).hexdigest()[:8]}"
+    letters = "".join(c if c.isalnum() or c in ".-" else "-" for c in changes.replace(" ", "+"))
+    return f"{name}+{letters if len(letters) <= 60 else hashlib.sha256(changes.encode()).hexdigest()[:8]}"
 
 
 def plan(
     recipes: Iterable[Recipe], scale: Scale, root: Path, changes: Mapping[str, Any] | None = None
 ) -> dict[str, Sweep | None]:
-    """The sweeps of recipes in ``root``, made or found again; all their runs are in one pool.
+    """The sweeps of recipes in ``root``, created or found there; all their runs are in one pool.
 
     Args:
         recipes: what to reproduce.
         scale: how large.
         root: folder of everything that is reproduced.
-        changes: what the reader wants otherwise than the papers, as a config file holds it.
+        changes: what the user changed of the papers' protocols, as a config file holds it.
 
     Example:
         >>> import tempfile
@@ -119,15 +117,15 @@ def plan(
     sweeps: dict[str, Sweep | None] = {}
     for recipe in recipes:
         study = recipe.study(scale, changes)
-        words = told(changes or {})
-        folder = root / scale / place_of(recipe.id, words)
-        command = command_of(recipe.id, scale, words)
+        words = changes_text(changes or {})
+        folder = root / scale / folder_name(recipe.id, words)
+        command = command_of(recipe.command_name, scale, words)
         sweeps[recipe.id] = None if study is None else Sweep.create(study, folder, command, pool=root / POOL)
     return sweeps
 
 
 def command_of(name: str, scale: Scale, changes: str = "") -> str:
-    """What to type.
+    """The command that reproduces a recipe.
 
     Example:
         >>> command_of("fac-fig5", "small", "prior=ISA")
@@ -139,7 +137,9 @@ def command_of(name: str, scale: Scale, changes: str = "") -> str:
 def expected_cost(
     recipe: Recipe, scale: Scale, root: Path, changes: Mapping[str, Any] | None = None
 ) -> tuple[Cost, str]:
-    """What all runs of a recipe take on one core, and from what that is known; finished runs count as they went.
+    """The expected cost of all runs of a recipe on one core, and the source of the estimate; nothing is created.
+
+    Finished runs count with the time that they took.
 
     Example:
         >>> from unweave.recipes.catalogue import RECIPES
@@ -156,7 +156,7 @@ def expected_cost(
 
 
 def left_to_do(sweeps: Iterable[Sweep | None]) -> dict[tuple[str, ...], list[Member]]:
-    """The runs that are not done, by the scores that they are wanted for; each once, whoever shares it.
+    """The runs that are not done, by the scores that they need; each once, however many sweeps share it.
 
     Example:
         >>> left_to_do([None])
@@ -175,7 +175,7 @@ def train(
     tell: Callable[[Event], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Do what is left to do of several sweeps; a run that several share is trained once.
+    """Train and score the remaining runs of several sweeps; a run that several share is trained once.
 
     Example:
         >>> from unweave.runs.executors import Inline
@@ -194,7 +194,7 @@ def conclude(
     changes: Mapping[str, Any] | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> tuple[Path, Result, Cost]:
-    """Draw, test and write down what the finished runs say.
+    """Draw and test what the finished runs show, and write it to disk.
 
     In ``root/SCALE/ID``: ``result.json`` (the same on every machine that computes the same numbers), ``cost.json`` and
     the pictures.
@@ -207,15 +207,15 @@ def conclude(
         >>> result.verdict, (folder / "result.json").exists()
         ('agrees', True)
     """
-    words = told(changes or {})
-    folder = root / scale / place_of(recipe.id, words)
+    words = changes_text(changes or {})
+    folder = root / scale / folder_name(recipe.id, words)
     started = time.perf_counter()
     job = Job(recipe, scale, sweep, changes, tell)
-    outcome = recipe.conclude(job)
-    for name, figure in outcome.pictures.items():
+    conclusion = recipe.conclude(job)
+    for name, figure in conclusion.pictures.items():
         save(figure, folder / f"{name}.png", dpi=DPI)
     if changes:
-        job.note(f"Not the paper's protocol: {words} in every run.")
+        job.note(f"Not the paper's protocol: {words} {recipe.where_changed(scale, changes)}.")
     result = Result(
         id=recipe.id,
         scale=scale,
@@ -223,12 +223,12 @@ def conclude(
         title=recipe.title,
         claim=recipe.claim,
         published=recipe.published,
-        rows=[[str(cell) for cell in row] for row in outcome.rows],
-        findings=[_plain(finding.to_json()) for finding in outcome.findings],
-        verdict=outcome.verdict,
+        rows=[[str(cell) for cell in row] for row in conclusion.rows],
+        findings=[finding.to_json() for finding in conclusion.findings],
+        verdict=conclusion.verdict,
         notes=job.notes,
-        pictures=list(outcome.pictures),
-        command=command_of(recipe.id, scale, words),
+        pictures=list(conclusion.pictures),
+        command=command_of(recipe.command_name, scale, words),
     )
     runs = {member.run.folder.resolve() for member in sweep.members} if sweep is not None else set()
     cost = Cost(len(runs), sum(map(seconds_taken, runs)), time.perf_counter() - started)
@@ -238,7 +238,7 @@ def conclude(
 
 
 def read_result(path: Path) -> Result:
-    """A result as it was kept.
+    """A result from its file.
 
     Example:
         >>> import tempfile
@@ -251,23 +251,13 @@ def read_result(path: Path) -> Result:
     return Result(**json.loads(path.read_text()))
 
 
-def _plain(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers as JSON takes them; what is not finite as none."""
-    plain: dict[str, Any] = {}
-    for key, value in values.items():
-        if isinstance(value, float | np.floating):
-            plain[key] = float(value) if np.isfinite(value) else None
-        else:
-            plain[key] = value
-    return plain
-
-
 def summary(result: Result) -> list[list[str]]:
-    """The findings as a table: ours beside the published.
+    """The findings as a table, our numbers beside the published ones.
 
     Example:
-        >>> summary(Result("a", "small", "", "", "", "", [], [{"what": "x", "value": 1.0, "published": 1.0, "low": None,
-        ...     "high": None, "p": None, "verdict": "agrees"}], "agrees", [], [], ""))[1]
+        >>> from unweave.recipes.claims import equal
+        >>> found = [equal("x", 1.0, 1.0).to_json()]
+        >>> summary(Result("a", "small", "", "", "", "", [], found, "agrees", [], [], ""))[1]
         ['x', '1', '', '1', 'exact', 'agrees']
     """
     head = ["claim as a number", "ours", "95 % interval", "published", "p", "verdict"]
@@ -288,7 +278,7 @@ def summary(result: Result) -> list[list[str]]:
 
 
 def chance(p: float) -> str:
-    """A p-value in a few letters.
+    """A p-value in two digits.
 
     Example:
         >>> chance(0.0312), chance(1e-9), chance(0.4)

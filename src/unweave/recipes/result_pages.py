@@ -1,4 +1,4 @@
-"""What is told of the recipes: the list on the terminal, and one page for each paper."""
+"""The recipes and their results as text: the list on the terminal, and one page for each paper."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ def listing(recipes: Iterable[Recipe], root: Path) -> Iterator[str]:
 
     Args:
         recipes: what to list.
-        root: where the reader's own results are.
+        root: folder of the user's own results.
 
     Example:
         >>> from unweave.recipes.catalogue import find
@@ -39,13 +39,13 @@ def cost_of(recipe: Recipe, known: PublishedResult, scale: Scale) -> str:
         'paper not measured'
     """
     if scale in known.costs:
-        return f"{scale} {known.costs[scale].told}"
+        return f"{scale} {known.costs[scale].text}"
     study = recipe.study(scale)
     return f"{scale} {len(study.runs)} runs, not measured" if study is not None else f"{scale} not measured"
 
 
 def status_of(recipe: Recipe, known: PublishedResult, root: Path) -> str:
-    """The verdicts on a recipe: the reader's own results, and the one that comes with unweave.
+    """The verdicts on a recipe: of the user's own results, and of the one that comes with unweave.
 
     Example:
         >>> from unweave.recipes.catalogue import RECIPES
@@ -53,60 +53,54 @@ def status_of(recipe: Recipe, known: PublishedResult, root: Path) -> str:
         'not run'
     """
     own = [(scale, root / scale / recipe.id / RESULT) for scale in SCALES]
-    told = [f"{scale}: {read_result(path).verdict} (yours)" for scale, path in own if path.exists()]
+    verdicts = [f"{scale}: {read_result(path).verdict} (yours)" for scale, path in own if path.exists()]
     if known.result is not None:
-        told.append(f"{known.result.scale}: {known.result.verdict} (comes with unweave)")
-    return "; ".join(told) or "not run"
+        verdicts.append(f"{known.result.scale}: {known.result.verdict} (comes with unweave)")
+    return "; ".join(verdicts) or "not run"
 
 
 def paper_page(name: str, title: str, recipes: Sequence[Recipe], folder: Path) -> str:
-    """The page of a paper in Markdown: each kept result with figure, claim, numbers, verdict, command and time.
+    """The page of a paper in Markdown: each result with figure, claim, numbers, verdict, command and time.
 
     Args:
-        name: letters of the paper.
+        name: code of the paper.
         title: of the paper.
         recipes: of the paper.
-        folder: of the page, from which its pictures are reached.
+        folder: of the page, to which the paths of its pictures are relative.
 
     Example:
         >>> from unweave.recipes.catalogue import find
         >>> paper_page("isa", "Subspaces", find(["isa-b3"]), Path("docs/results")).splitlines()[0]
         '# ISA: Subspaces'
     """
-    everything = published_results()
-    shown = {each: known for each, known in everything.items() if known.result is not None}
+    published = published_results()
     lines = [
         f"# {name.upper()}: {title}",
         "",
-        "Made by `python docs/make_results.py` from `src/unweave/recipes/results`; do not edit. How the verdicts are "
-        "computed is told in [the index](README.md).",
+        "Written by `python docs/make_results.py` from `src/unweave/published`; do not edit. [The index](README.md) "
+        "explains how the verdicts are computed.",
         "",
         "| id | what | verdict |",
         "|---|---|---|",
     ]
-    ids = [recipe.id for recipe in recipes]
+    own = {recipe.id: published.get(recipe.id, PublishedResult(None, {})) for recipe in recipes}
     for recipe in recipes:
-        known = everything.get(recipe.id, PublishedResult(None, {}))
-        verdict = known.result.verdict if known.result is not None else "not run beyond the smoke test"
-        link = f"[{recipe.id}](#{recipe.id})" if known.result is not None else recipe.id
+        result = own[recipe.id].result
+        verdict = result.verdict if result is not None else "not run beyond the smoke test"
+        link = f"[{recipe.id}](#{recipe.id})" if result is not None else recipe.id
         lines.append(f"| {link} | {cell(recipe.title)} | {verdict} |")
-    own = [
-        (ids.index(known.result.id), each, known)
-        for each, known in shown.items()
-        if known.result is not None and known.result.id in ids
-    ]
-    for _, each, known in sorted(own, key=lambda entry: entry[:2]):
-        assert known.result is not None
-        lines += ["", *_section(each, known.result, known, folder)]
-    missing = [recipe for recipe in recipes if recipe.id not in shown]
+    for recipe in recipes:
+        for each, known in published.items():
+            if known.result is not None and known.result.id == recipe.id:
+                lines += ["", *_section(each, known.result, known, folder)]
+    missing = [recipe for recipe in recipes if own[recipe.id].result is None]
     if missing:
         lines += ["", "## Not run beyond the smoke test", ""]
     for recipe in missing:
-        known = everything.get(recipe.id, PublishedResult(None, {}))
-        cost = "; ".join(cost_of(recipe, known, scale) for scale in SCALES)
+        cost = "; ".join(cost_of(recipe, own[recipe.id], scale) for scale in SCALES)
         lines += [
             f"- **{recipe.id}**, {recipe.title}. {recipe.claim} Published: {recipe.published}. Cost: {cost}. "
-            f"`{command_of(recipe.id, 'small')}`"
+            f"`{command_of(recipe.command_name, 'small')}`"
         ]
     return "\n".join(lines) + "\n"
 
@@ -130,7 +124,7 @@ def _section(name: str, result: Result, known: PublishedResult, folder: Path) ->
         yield " ".join(result.notes)
     yield ""
     cost = known.costs.get(result.scale)
-    yield f"`{result.command}`" + (f": {cost.told} on one core." if cost is not None else "")
+    yield f"`{result.command}`" + (f": {cost.text} on one core." if cost is not None else "")
 
 
 def _markdown(rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -141,7 +135,7 @@ def _markdown(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def cell(text: str) -> str:
-    r"""Text for a table's cell.
+    r"""Text for a cell of a Markdown table.
 
     Example:
         >>> cell("|a| < 1")

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages; they read runs and never train."""
+"""Self-contained HTML pages about runs and sweeps. Reports read runs and never train."""
 
 from unweave.reports.page import dataset_sheet, write_comparison_report, write_run_report
 from unweave.reports.sweep import write_sweep_report

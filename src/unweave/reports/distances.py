@@ -1,4 +1,4 @@
-"""The table and the pictures of perceived distances in a data set, and in the latent space of a run."""
+"""The table and the pictures of perceived distances in a data set and in the latent space of a run."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -28,10 +28,10 @@ def distance_pictures(
         dataset: with known factors.
         path: PNG file of the curves; the matrices go to NAME-matrices.png beside it.
         loss: a name of ``unweave.metrics.distances.LOSSES``.
-        pairs: of each factor.
-        run: folder of a run on the same data, whose latent means, posteriors and reconstructions are measured too.
-        seed: of the pairs.
-        tell: told what is being done.
+        pairs: number of image pairs for each factor.
+        run: folder of a run on the same data; its latent means, posteriors and reconstructions are measured as well.
+        seed: of the choice of pairs.
+        tell: called with a description of each step.
 
     Example:
         >>> import tempfile
@@ -41,20 +41,20 @@ def distance_pictures(
         (['factor', 'mean distance'], ['d.png', 'd-matrices.png'])
     """
     rng = np.random.default_rng(seed)
-    found = perceived_distances(dataset, rng, loss=loss, pairs=pairs, tell=tell)
+    distances = perceived_distances(dataset, rng, loss=loss, pairs=pairs, tell=tell)
     model = Run(run).model() if run is not None else None
-    along = []
+    along_factors = []
     for name, size in zip(dataset.factor_space().names, dataset.factor_space().sizes, strict=True):
         if size != 1:
             tell(f"distance matrices: {name}")
             encode, decode = (model.codes, model.decode_mean) if model is not None else (None, None)
-            many = 5 if isinstance(size, int) and size > 40 else 20
-            along.append(
+            traversals = 5 if isinstance(size, int) and size > 40 else 20
+            along_factors.append(
                 distance_matrices(
-                    dataset, name, rng, loss=loss, encode=encode, decode=decode, traversals=many
+                    dataset, name, rng, loss=loss, encode=encode, decode=decode, traversals=traversals
                 )
             )
-    beside = path.with_name(f"{path.stem}-matrices{path.suffix}")
-    save(cumulative_distances(found), path)
-    save(matrices(along, title=f"{found.dataset}, {loss}"), beside)
-    return found.table(), [path, beside]
+    matrix_path = path.with_name(f"{path.stem}-matrices{path.suffix}")
+    save(cumulative_distances(distances), path)
+    save(matrices(along_factors, title=f"{distances.dataset}, {loss}"), matrix_path)
+    return distances.table(), [path, matrix_path]

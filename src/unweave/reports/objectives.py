@@ -1,26 +1,28 @@
-"""The table of objectives: which equation of which paper is which command. Made from the code."""
+"""The table of objectives: the equation, the paper and the command of each. Generated from the code."""
 
 from collections.abc import Iterator
 
 from unweave.gan import GANS
 from unweave.objectives import OBJECTIVES
 from unweave.pairing import PAIRINGS
+from unweave.papers import linked
 from unweave.slots import Form
 
 _HEAD = """\
 # Objectives
 
 One line for every objective of the papers. All are minimised; `E_q` is the mean over `z ~ q(z|x)`, `I` the mutual
-information of image and code, `TC` the total correlation, `q(z)` the aggregate posterior. Rows are those of the
-inventory, papers SBD, FAC, REC, DEC and ISA as in the README. This file is written by `unweave objectives`.
+information of image and code, `TC` the total correlation, `q(z)` the aggregate posterior. `unweave papers` lists the
+papers SBD, FAC, REC, DEC and ISA. This file is written by `unweave objectives --out docs/objectives.md`.
 
-| row | equation | paper | command |
+| name | equation | paper | command |
 |---|---|---|---|
 """
 
 _FOOT = """
-Every objective goes with every prior, decoder, likelihood and pairing; what cannot exist (a dimension-wise KL to a
-prior that does not factorise) is refused before the first step. Three things change any of them:
+Every objective works with every prior, decoder, likelihood and pairing; a combination that cannot exist (a
+dimension-wise KL to a prior that does not factorise) is rejected before the first step. Three options change any of
+them:
 
 | what | command |
 |---|---|
@@ -28,12 +30,12 @@ prior that does not factorise) is refused before the first step. Three things ch
 | weights in the averaged units of REC appendix B.1 | `averaged=true` |
 | the overlap loss of REC Eq. 11, `L(x, x^) + alpha L(blur x, blur x^)` | `likelihood.blur=box` |
 
-While a run trains, `history.jsonl` and its page follow the terms: KL of each latent, total correlation (of FactorVAE:
-as the discriminator estimates it), mutual information, discriminator accuracy, critic gap, and so on. Weighted sampling
-(`estimator=mws`) is a lower bound on `log q(z)`; its total correlation is `(latents - 1) log N` above that of
-`estimator=mixture`, however large the batch. For a number to believe, take `mss` or `split`.
+During training, `history.jsonl` records the terms and the page plots them: KL of each latent, total correlation (for
+FactorVAE: the discriminator's estimate), mutual information, discriminator accuracy, critic gap, and so on. Weighted
+sampling (`estimator=mws`) is a lower bound on `log q(z)`; its total correlation is `(latents - 1) log N` above that of
+`estimator=mixture`, however large the batch. For a reliable value, use `mss` or `split`.
 
-InfoWGAN-GP on MNIST after 2000 steps: two continuous codes and a categorical one, each swept with the others held.
+InfoWGAN-GP on MNIST after 2000 steps: two continuous codes and a categorical one, each varied with the others fixed.
 
     unweave train mnist model=InfoWGANGP learning_rate=1e-3 steps=2000 --out runs/infowgangp
     # the picture: runs/infowgangp/pictures/traversals.png
@@ -42,24 +44,25 @@ InfoWGAN-GP on MNIST after 2000 steps: two continuous codes and a categorical on
 """
 
 
-def forms() -> Iterator[Form]:
-    """Every row of the inventory that the objectives, pairings and GANs realise, in its order.
+def forms() -> Iterator[tuple[str, Form]]:
+    """Every form of every objective, pairing and GAN, each with the name of its part.
 
     Example:
-        >>> [form.row for form in forms()][:3]
-        ['OBJ-1', 'OBJ-2', 'OBJ-3']
+        >>> [name for name, _ in forms()][:4]
+        ['BetaVAE', 'BetaVAE', 'BetaVAE', 'AnnealedVAE']
     """
-    parts = [*OBJECTIVES.values(), *PAIRINGS.values(), *GANS.values()]
-    found = [form for part in parts for form in getattr(part, "forms", ())]
-    return iter(sorted(found, key=lambda form: int(form.row.removeprefix("OBJ-"))))
+    for parts in (OBJECTIVES, PAIRINGS, GANS):
+        for name, part in parts.items():
+            for form in getattr(part, "forms", ()):
+                yield name, form
 
 
 def command(form: Form) -> str:
-    """The whole command of a row; on dSprites where it names no data.
+    """The complete command of a form; on dSprites if the form names no data.
 
     Example:
-        >>> command(Form("OBJ-1", "", "", "objective=BetaVAE"))
-        'unweave train dsprites objective=BetaVAE'
+        >>> command(dict(forms())["AAE"])
+        'unweave train dsprites objective=AAE objective.gamma=1'
     """
     words = form.words.split()
     data = next((word.removeprefix("data=") for word in words if word.startswith("data=")), "dsprites")
@@ -70,11 +73,11 @@ def objectives_page() -> str:
     """The table as Markdown.
 
     Example:
-        >>> "| OBJ-4 |" in objectives_page()
+        >>> "| FactorVAE |" in objectives_page()
         True
     """
     rows = []
-    for form in forms():
+    for name, form in forms():
         equation = form.equation.replace("|", r"\|")
-        rows.append(f"| {form.row} | `{equation}` | {form.reference} | `{command(form)}` |\n")
-    return _HEAD + "".join(rows) + _FOOT
+        rows.append(f"| {name} | `{equation}` | {form.reference} | `{command(form)}` |\n")
+    return linked(_HEAD + "".join(rows) + _FOOT)

@@ -1,26 +1,33 @@
-"""Self-contained HTML pages about runs: one file, no request to anywhere."""
+"""Self-contained HTML pages about runs: one file that loads nothing else."""
 
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from unweave import atomic, plots
+from unweave.data import Dataset
 from unweave.errors import UnweaveError
-from unweave.reports.narrative import Subject, findings, rows, verdict
+from unweave.reports.narrative import ComparedRun, findings, headline, score_rows
 from unweave.reports.rendering import Picture, image, png, render, writer
-from unweave.reports.run_summary import RunLike, RunSummary, gather, labels_of, settings, turned_back_mig
+from unweave.reports.run_summary import (
+    RunLike,
+    RunSummary,
+    mig_after_rotation,
+    run_labels,
+    settings,
+    summarise,
+)
 
 
 def write_run_report(run: RunLike, path: str | Path | None = None) -> Path:
     """Writes one page about a run and returns its path (default ``report.html`` in the run's folder).
 
-    It holds the verdict, the scores with intervals, reconstructions, traversals (still and moving), the latent
-    geometry where two factors span a plane, training curves, the KL of each latent, the config, the versions and
-    the command that makes the run again. In the run's own folder the pictures are also kept as ``pictures/``.
+    It contains a headline, the scores with intervals, reconstructions, traversals (still and animated), the latent
+    geometry if two factors span a plane, training curves, the KL of each latent, the config, the versions and the
+    command that repeats the run. In the run's own folder the pictures are also saved in ``pictures/``.
 
     Example:
         >>> import tempfile
@@ -32,20 +39,20 @@ def write_run_report(run: RunLike, path: str | Path | None = None) -> Path:
         >>> write_run_report(run).name
         'report.html'
     """
-    evidence = gather(run)
-    pictures = _pictures(evidence)
+    summary = summarise(run)
+    pictures = _pictures(summary)
     space = run.dataset().space
     page = render(
         "run.html",
         title=" · ".join([run.config.data.name, *run.config.method]),
-        banner=_banner(run, evidence.steps),
-        verdict=verdict(evidence.scores, evidence.grid.names if evidence.grid else None, len(evidence.kl)),
-        evidence=evidence,
+        banner=_banner(run, summary.steps),
+        headline=headline(summary.scores, summary.grid.names if summary.grid else None, len(summary.kl)),
+        summary=summary,
         scored=bool(run.scores),
-        rows=rows([evidence.scores]),
+        rows=score_rows([summary.scores]),
         pictures={name: image(*picture) for name, picture in pictures.items()},
         factors=None if space is None else list(space.names),
-        shown=len(evidence.order),
+        shown=len(summary.order),
         commands=[run.command, f"unweave evaluate {run.folder}", f"unweave report {run.folder}"],
         settings=settings(run.config),
         seconds=_seconds(run),
@@ -67,10 +74,10 @@ def write_comparison_report(
     """Writes one page about two or more runs side by side and returns its path.
 
     Args:
-        runs: the runs, or name -> run; runs without names are called after what their configs differ in.
+        runs: the runs, or name -> run; runs without names are named after the settings in which they differ.
         path: the HTML file.
         title: of the page.
-        intro: a paragraph at its head (plain text); the findings below it follow from the scores alone.
+        intro: a paragraph at the top (plain text); the findings below it are derived from the scores alone.
 
     Example:
         >>> import tempfile
@@ -82,45 +89,41 @@ def write_comparison_report(
         >>> write_comparison_report({"one": run, "the same": run}, run.folder / "both.html").name
         'both.html'
     """
-    named = dict(runs) if isinstance(runs, Mapping) else dict(zip(labels_of(list(runs)), runs, strict=True))
+    named = dict(runs) if isinstance(runs, Mapping) else dict(zip(run_labels(list(runs)), runs, strict=True))
     if len(named) < 2:
         raise UnweaveError(f"a comparison needs two runs or more, got {len(named)}")
-    everything = [gather(run, label) for label, run in named.items()]
-    subjects = [
-        Subject(e.label, e.scores, e.steps, turned_back_mig(e) if "mig" in e.scores else None, e.run.status)
-        for e in everything
-    ]
-    tables = [settings(e.run.config) for e in everything]
+    summaries = [summarise(run, label) for label, run in named.items()]
+    tables = [settings(each.run.config) for each in summaries]
     keys = list(dict.fromkeys(key for table in tables for key in table))
-    histories = {e.label: e.run.history for e in everything if e.run.history}
+    histories = {each.label: each.run.history for each in summaries if each.run.history}
     page = render(
         "comparison.html",
         title=title or " and ".join(named),
         intro=intro,
-        banners=[banner for e in everything if (banner := _banner(e.run, e.steps, e.label))],
-        findings=findings(subjects),
+        banners=[banner for each in summaries if (banner := _banner(each.run, each.steps, each.label))],
+        findings=findings([_compared(summary) for summary in summaries]),
         labels=list(named),
-        rows=rows([e.scores for e in everything]),
-        names=next((e.grid.names for e in everything if e.grid is not None), None),
-        held_out=any(e.grid is not None and e.grid.held_out.any() for e in everything),
-        geometry=[image(*png(figure, alt)) for figure, alt in _geometries(everything)],
+        rows=score_rows([each.scores for each in summaries]),
+        names=next((each.grid.names for each in summaries if each.grid is not None), None),
+        held_out=any(each.grid is not None and each.grid.held_out.any() for each in summaries),
+        geometry=[image(*png(figure, alt)) for figure, alt in _geometries(summaries)],
         curves=image(*png(plots.curves(histories), "training curves")) if histories else None,
         models=[
-            {name: image(*picture) for name, picture in _pictures(e, geometry=False).items()}
-            | {"label": e.label}
-            for e in everything
+            {name: image(*picture) for name, picture in _pictures(each, geometry=False).items()}
+            | {"label": each.label}
+            for each in summaries
         ],
-        commands={e.label: e.run.command for e in everything},
+        commands={each.label: each.run.command for each in summaries},
         settings=[(key, [table.get(key, "") for table in tables]) for key in keys],
         differing={key for key in keys if len({table.get(key) for table in tables}) > 1},
-        seconds={e.label: _seconds(e.run) for e in everything},
+        seconds={each.label: _seconds(each.run) for each in summaries},
         writer=writer(),
     )
     return _write(Path(path), page.encode())
 
 
-def dataset_sheet(dataset: Any, *, columns: int = 10) -> Figure:
-    """A sheet of a data set: random images, then one row per factor in which only that factor varies.
+def dataset_sheet(dataset: Dataset, *, columns: int = 10) -> Figure:
+    """A sheet of images of a data set: random ones, then one row per factor in which only that factor varies.
 
     Example:
         >>> from unweave.data import XYSquares
@@ -131,7 +134,7 @@ def dataset_sheet(dataset: Any, *, columns: int = 10) -> Figure:
     space = dataset.space
     if space is None:
         return plots.image_grid(dataset.sample(4 * columns, rng).images, columns=columns, title=dataset.name)
-    # Around an image of the data, not around the middle of every range, where all hues would be the same.
+    # Start from an image of the data: in the middle of every range all hues would be the same.
     [start] = dataset.evaluation(1, rng)
     sheet, labels = [dataset.sample(columns, rng).images], ["random"]
     for name in space.names:
@@ -140,7 +143,7 @@ def dataset_sheet(dataset: Any, *, columns: int = 10) -> Figure:
         try:
             images = dataset.images(points[chosen])
         except UnweaveError:
-            continue  # the user's own images need not hold every combination of factors
+            continue  # the user's own images need not contain every combination of factors
         white = np.full(
             (columns - len(images), *images.shape[1:]), 255 if images.dtype == np.uint8 else 1, images.dtype
         )
@@ -149,77 +152,82 @@ def dataset_sheet(dataset: Any, *, columns: int = 10) -> Figure:
     return plots.image_grid(np.stack(sheet), row_labels=labels, title=dataset.name)
 
 
-def _pictures(evidence: RunSummary, *, geometry: bool = True) -> dict[str, Picture]:
-    e = evidence
-    labels = plots.traversal_labels(e.order, e.kl)
+def _compared(summary: RunSummary) -> ComparedRun:
+    rotated = mig_after_rotation(summary) if "mig" in summary.scores else None
+    return ComparedRun(summary.label, summary.scores, summary.steps, rotated, summary.run.status)
+
+
+def _pictures(summary: RunSummary, *, geometry: bool = True) -> dict[str, Picture]:
+    labels = plots.traversal_labels(summary.order, summary.kl)
     made = {
         "reconstructions": png(
-            plots.reconstructions(e.originals, e.reconstructed),
+            plots.reconstructions(summary.originals, summary.reconstructed),
             "images of the data above, reconstructions below",
         ),
         "traversals": png(
-            plots.traversals(e.sweeps, labels, low=e.span[0], high=e.span[1]),
-            f"one row per latent, swept from {e.span[0]:g} to {e.span[1]:g}",
+            plots.traversals(summary.traversals, labels, low=summary.span[0], high=summary.span[1]),
+            f"one row per latent, varied from {summary.span[0]:g} to {summary.span[1]:g}",
         ),
         "sweeps": (
-            plots.traversal_gif_bytes(e.sweeps, labels),
+            plots.traversal_gif_bytes(summary.traversals, labels),
             "gif",
             0.0,
-            "all latents sweeping back and forth",
+            "all latents varied back and forth",
         ),
-        "kl": png(plots.kl_bars(e.kl, scales=e.scales), "KL of each latent"),
+        "kl": png(plots.kl_bars(summary.kl, scales=summary.scales), "KL of each latent"),
     }
-    if geometry and e.run.history:
-        made["curves"] = png(plots.curves(e.run.history), "training curves")
+    if geometry and summary.run.history:
+        made["curves"] = png(plots.curves(summary.run.history), "training curves")
     if geometry:
-        for figure, alt in _geometries([e]):
+        for figure, alt in _geometries([summary]):
             made["geometry"] = png(figure, alt)
     return made
 
 
-def _geometries(everything: Sequence[RunSummary]) -> list[tuple[Figure, str]]:
-    """One figure if all grids are of the same factors, else one for each run."""
-    having = [(e, e.grid) for e in everything if e.grid is not None]
-    if not having:
+def _geometries(summaries: Sequence[RunSummary]) -> list[tuple[Figure, str]]:
+    """One figure if all grids have the same factors, else one for each run."""
+    with_grid = [(each, each.grid) for each in summaries if each.grid is not None]
+    if not with_grid:
         return []
-    first = having[0][1]
+    first = with_grid[0][1]
     same = all(
-        grid.names == first.names and np.array_equal(grid.factors, first.factors) for _, grid in having
+        grid.names == first.names and np.array_equal(grid.factors, first.factors) for _, grid in with_grid
     )
     if not same:
-        return [figure for e, _ in having for figure in _geometries([e])]
+        return [figure for each, _ in with_grid for figure in _geometries([each])]
     figure = plots.comparison(
-        {e.label: grid.codes for e, grid in having},
+        {each.label: grid.codes for each, grid in with_grid},
         first.factors,
         held_out=first.held_out,
-        scores=[e.scores["geometry"].value for e, _ in having],
+        scores=[each.scores["geometry"].value for each, _ in with_grid],
         names=first.names,
-        latents=[grid.latents for _, grid in having],
+        latents=[grid.latents for _, grid in with_grid],
     )
-    return [(figure, "the factor grid and where it lies in latent space")]
+    return [(figure, "the factor grid and its image in latent space")]
 
 
 def _banner(run: RunLike, steps: int, label: str = "") -> str:
-    """A warning for a run that is not finished; empty for one that is."""
+    """A warning for a run that is not finished; empty for a finished run."""
     if run.status == "finished":
         return ""
     subject = f"{label}: this run" if label else "This run"
     reason = f" ({run.reason})" if run.reason else ""
-    told = {
+    status = {
         "diverged": f"{subject} diverged{reason}.",
         "interrupted": f"{subject} was interrupted{reason}.",
         "running": f"{subject} is still running.",
     }.get(run.status, f"{subject} is {run.status}{reason}.")
     return (
-        f"{told} Logged up to step {steps:,} of {run.config.steps:,}; all below is from its last good state."
+        f"{status} Logged up to step {steps:,} of {run.config.steps:,}; "
+        "everything below is from its last checkpoint."
     )
 
 
 def _seconds(run: RunLike) -> str:
-    taken = getattr(run, "seconds", None) or (run.history[-1].get("seconds") if run.history else None)
-    if not taken or not math.isfinite(taken):
+    seconds = getattr(run, "seconds", None) or (run.history[-1].get("seconds") if run.history else None)
+    if not seconds or not math.isfinite(seconds):
         return ""
-    return f"{taken:.0f} s" if taken < 120 else f"{taken / 60:.0f} min"
+    return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"
 
 
 def _write(path: Path, content: bytes) -> Path:

@@ -1,4 +1,4 @@
-"""From figures and a template to one HTML file that asks nothing of anybody."""
+"""From figures and a template to one self-contained HTML file."""
 
 import base64
 import html
@@ -13,10 +13,10 @@ from matplotlib.figure import Figure
 from unweave import plots
 
 DPI = 200
-"""Twice the size at which pictures are shown, so that they are sharp on fine screens and on paper."""
+"""Twice the size at which pictures are shown, so that they are sharp on high-resolution screens and in print."""
 
 Picture = tuple[bytes, str, float, str]
-"""Content, kind of file, width in pixels at which it is shown, and a text in its place."""
+"""Content, file type, width in pixels at which it is shown, and the alternative text."""
 
 
 def png(figure: Figure, alt: str) -> Picture:
@@ -30,7 +30,7 @@ def png(figure: Figure, alt: str) -> Picture:
 
 
 def image(content: bytes, kind: str, width: float, alt: str) -> Markup:
-    """The element of a page that holds a picture.
+    """The HTML element that contains a picture.
 
     Example:
         >>> image(b"abc", "png", 10.0, "a & b")
@@ -42,7 +42,7 @@ def image(content: bytes, kind: str, width: float, alt: str) -> Markup:
 
 
 def writer() -> str:
-    """The versions of what writes a page.
+    """The versions of the packages that write a page.
 
     Example:
         >>> writer().startswith("Python 3.")
@@ -58,7 +58,7 @@ def writer() -> str:
 
 
 def render(template: str, **values: Any) -> str:
-    """A page from its template; what the template needs and does not get is an error.
+    """A page from its template; a missing value is an error.
 
     Example:
         >>> "<title>A &amp; B</title>" in render("page.html", title="A & B", writer="me")

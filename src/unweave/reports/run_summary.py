@@ -1,4 +1,4 @@
-"""What a page shows of a run, computed from its model, its data set and its scores; nothing is trained."""
+"""What a page shows of a run, computed from its model, its data set and its scores, without training."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from unweave.data import Dataset
+from unweave.gan import GAN
 from unweave.metrics import GridEmbedding, Score, embed_grid, mig
 from unweave.plots import traversal_codes
+from unweave.runs.config import Config
 from unweave.runs.flat import flatten, part_mapping
+from unweave.vae import VAE
 
 SHOWN_IMAGES = 8
 SHOWN_LATENTS = 10
@@ -22,15 +26,15 @@ class RunLike(Protocol):
 
     @property
     def folder(self) -> Path:
-        """Where the run lives."""
+        """The folder of the run."""
 
     @property
-    def config(self) -> Any:
-        """What was asked."""
+    def config(self) -> Config:
+        """The config of the run."""
 
     @property
     def command(self) -> str:
-        """The command that makes the run again."""
+        """The command that repeats the run."""
 
     @property
     def status(self) -> str:
@@ -38,7 +42,7 @@ class RunLike(Protocol):
 
     @property
     def reason(self) -> str | None:
-        """Why the run ended early, if it did."""
+        """Why the run ended early; None if it did not."""
 
     @property
     def history(self) -> Sequence[Mapping[str, Any]]:
@@ -48,20 +52,20 @@ class RunLike(Protocol):
     def scores(self) -> Mapping[str, Any]:
         """Stored scores by name."""
 
-    def dataset(self) -> Any:
+    def dataset(self) -> Dataset:
         """The data set."""
 
-    def model(self) -> Any:
-        """The VAE."""
+    def model(self) -> VAE | GAN:
+        """The trained model."""
 
 
 @dataclass(frozen=True)
 class RunSummary:
     """Arrays and scores of one run.
 
-    ``kl`` and ``scales`` (latents,) are the mean KL and posterior deviation of each latent; ``order`` lists the
-    latents shown, largest KL first; ``sweeps`` (shown, steps, C, H, W) are their traversals over ``span``; ``grid`` is
-    None where no two factors span a plane. Made by :func:`gather`.
+    ``kl`` and ``scales`` (latents,) are the mean KL and posterior standard deviation of each latent; ``order`` lists
+    the latents shown, largest KL first; ``traversals`` (shown, steps, C, H, W) are their images over ``span``; ``grid``
+    is None if no two factors span a plane. Made by :func:`summarise`.
 
     Example:
         >>> [field for field in RunSummary.__dataclass_fields__ if field.startswith("or")]
@@ -75,7 +79,7 @@ class RunSummary:
     kl: NDArray[np.float64]
     scales: NDArray[np.float64]
     order: list[int]
-    sweeps: NDArray[Any]
+    traversals: NDArray[Any]
     span: tuple[float, float]
     grid: GridEmbedding | None
     scores: dict[str, Score]
@@ -86,8 +90,8 @@ class RunSummary:
         return int(self.run.history[-1]["step"]) if self.run.history else 0
 
 
-def gather(run: RunLike, label: str = "") -> RunSummary:
-    """Reads the run and lets its model reconstruct, sweep and embed.
+def summarise(run: RunLike, label: str = "") -> RunSummary:
+    """Reads the run; its model reconstructs images, traverses its latents and embeds the factor grid.
 
     Example:
         >>> import tempfile
@@ -96,7 +100,7 @@ def gather(run: RunLike, label: str = "") -> RunSummary:
         >>> run = Run.create(config, Path(tempfile.mkdtemp()) / "run")
         >>> run.train().status
         'finished'
-        >>> gather(run).sweeps.shape
+        >>> summarise(run).traversals.shape
         (2, 9, 3, 32, 32)
     """
     dataset, vae = run.dataset(), run.model()
@@ -104,11 +108,11 @@ def gather(run: RunLike, label: str = "") -> RunSummary:
     means, scales = (np.asarray(part, dtype=np.float64) for part in vae.codes(images))
     kl = _kl(run, means, scales)
     order = np.argsort(-kl, kind="stable")[:SHOWN_LATENTS].tolist()
-    # The sweep starts from the most ordinary of the sampled images, not from the empty middle of latent space.
+    # Traverse around the sampled image nearest to the mean code; around 0 there may be no data.
     center = means[np.argmin(np.sum((means - means.mean(axis=0)) ** 2, axis=1))]
     low, high = getattr(vae, "span", (-2.0, 2.0))
     codes = traversal_codes(center, order, low=low, high=high)
-    sweeps = np.asarray(vae.decode_mean(codes.reshape(-1, codes.shape[-1]).astype(np.float32)))
+    images_of_codes = np.asarray(vae.decode_mean(codes.reshape(-1, codes.shape[-1]).astype(np.float32)))
     scores = {name: Score.from_json({"name": name, **entry}) for name, entry in run.scores.items()}
     grid = embed_grid(vae.codes, dataset)
     if grid is not None and "geometry" not in scores:
@@ -122,15 +126,15 @@ def gather(run: RunLike, label: str = "") -> RunSummary:
         kl=kl,
         scales=scales.mean(axis=0),
         order=order,
-        sweeps=sweeps.reshape(*codes.shape[:2], *sweeps.shape[1:]),
+        traversals=images_of_codes.reshape(*codes.shape[:2], *images_of_codes.shape[1:]),
         span=(low, high),
         grid=grid,
         scores=scores,
     )
 
 
-def turned_back_mig(evidence: RunSummary) -> float | None:
-    """MIG after turning the two latents of the grid back onto the factors' axes; nothing else is changed.
+def mig_after_rotation(summary: RunSummary) -> float | None:
+    """MIG after rotating the two latents of the grid onto the axes of the factors; nothing else is changed.
 
     With R of :func:`unweave.metrics.geometry_score`: MIG of z', z'_pair = z_pair R. None without factors or grid.
 
@@ -138,44 +142,46 @@ def turned_back_mig(evidence: RunSummary) -> float | None:
         >>> from types import SimpleNamespace as N
         >>> x, y = np.meshgrid(np.linspace(0, 1, 20), np.linspace(0, 1, 20))
         >>> factors = np.stack([x.ravel(), y.ravel()], 1)
-        >>> codes = factors @ np.array([[1, 1], [-1, 1]])  # turned by 45 degrees
+        >>> codes = factors @ np.array([[1, 1], [-1, 1]])  # rotated by 45 degrees
         >>> out, scales = np.zeros(400, bool), np.ones((400, 2))
         >>> grid = GridEmbedding(("x", "y"), factors, out, (0, 1), codes, scales)
         >>> run = N(codes=lambda: N(means=codes, factors=factors))
-        >>> turned = turned_back_mig(N(run=run, grid=grid, scores={"geometry": grid.score()}))
-        >>> round(mig(codes, factors).value, 2), round(turned, 2)
+        >>> rotated = mig_after_rotation(N(run=run, grid=grid, scores={"geometry": grid.score()}))
+        >>> round(mig(codes, factors).value, 2), round(rotated, 2)
         (0.0, 1.0)
     """
-    if evidence.grid is None or "geometry" not in evidence.scores:
+    if summary.grid is None or "geometry" not in summary.scores:
         return None
-    codes = _codes(evidence.run)
+    codes = _codes(summary.run)
     if codes.factors is None:
         return None
-    rotation = np.array(evidence.grid.score().constants["rotation"])
-    turned = np.array(codes.means, dtype=np.float64)
-    pair = list(evidence.grid.latents)
-    turned[:, pair] = turned[:, pair] @ rotation
+    rotation = np.array(summary.grid.score().constants["rotation"])
+    rotated = np.array(codes.means, dtype=np.float64)
+    pair = list(summary.grid.latents)
+    rotated[:, pair] = rotated[:, pair] @ rotation
     varying = [k for k in range(codes.factors.shape[1]) if np.ptp(codes.factors[:, k]) > 0]
-    return mig(turned, codes.factors[:, varying], intervals=0).value
+    return mig(rotated, codes.factors[:, varying], intervals=0).value
 
 
-def labels_of(runs: Sequence[RunLike]) -> list[str]:
-    """A short name for each run: what its config has that the others have not, else its folder.
+def run_labels(runs: Sequence[RunLike]) -> list[str]:
+    """A short name for each run: the settings in which it differs from the others, else its folder.
 
     Example:
         >>> from types import SimpleNamespace as N
         >>> def run(decoder, seed):
         ...     part = N(name=decoder, options={})
         ...     return N(config=N(decoder=part, seed=seed), folder=Path(f"runs/{decoder}-{seed}"))
-        >>> labels_of([run("Deconv", 0), run("SpatialBroadcast", 0)])
+        >>> run_labels([run("Deconv", 0), run("SpatialBroadcast", 0)])
         ['Deconv', 'SpatialBroadcast']
-        >>> labels_of([run("Deconv", 0), run("Deconv", 1)])
+        >>> run_labels([run("Deconv", 0), run("Deconv", 1)])
         ['seed=0', 'seed=1']
     """
     flat = [flatten(vars(run.config)) for run in runs]
-    parts = {key for run in runs for key, value in vars(run.config).items() if part_mapping(value) is not None}
+    parts = {
+        key for run in runs for key, value in vars(run.config).items() if part_mapping(value) is not None
+    }
     keys = [key for key in flat[0] if len({str(entry.get(key)) for entry in flat}) > 1]
-    # Names of parts say more than their options or the length of training: the rest is told in the table.
+    # Names of parts are more informative than their options or the number of steps; the table shows the rest.
     names = [key for key in keys if key in parts]
     for chosen in (names, [key for key in keys if key in parts or "." in key], keys):
         labels = [" · ".join(_short(key, entry.get(key), parts) for key in chosen) for entry in flat]
@@ -187,8 +193,8 @@ def labels_of(runs: Sequence[RunLike]) -> list[str]:
     return [f"{i + 1}. {folder}" for i, folder in enumerate(folders)]
 
 
-def settings(config: Any) -> dict[str, str]:
-    """A config as flat ``key: value`` text, parts by name, options behind them.
+def settings(config: Config) -> dict[str, str]:
+    """A config as flat ``key: value`` text: each part by its name, followed by its options.
 
     Example:
         >>> from types import SimpleNamespace as N
@@ -203,15 +209,15 @@ def _short(key: str, value: Any, parts: Collection[str]) -> str:
 
 
 def _kl(run: RunLike, means: NDArray[np.float64], scales: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Mean KL of each latent: as scored, else of the kept codes, else as last logged, else against N(0, 1)."""
-    stored = dict(run.scores.get("kl", {}))
-    scored = dict(stored.get("constants", stored)).get("per_latent")
+    """Mean KL of each latent: from the scores, else from the saved codes, else as last logged, else to N(0, 1)."""
+    score = dict(run.scores.get("kl", {}))
+    scored = dict(score.get("constants", score)).get("per_latent")
     logged = run.history[-1].get("kl_per_latent") if run.history else None
-    kept = getattr(_codes(run), "kl", None) if (run.folder / "codes.npz").exists() else None
-    encoded = None if kept is None else np.mean(kept, axis=0)
-    for given in (scored, encoded, logged):
-        if given is not None and len(given) == means.shape[1] and all(v is not None for v in given):
-            return np.asarray(given, dtype=np.float64)
+    saved = getattr(_codes(run), "kl", None) if (run.folder / "codes.npz").exists() else None
+    encoded = None if saved is None else np.mean(saved, axis=0)
+    for known in (scored, encoded, logged):
+        if known is not None and len(known) == means.shape[1] and all(value is not None for value in known):
+            return np.asarray(known, dtype=np.float64)
     normal: NDArray[np.float64] = np.mean(0.5 * (means**2 + scales**2 - 1) - np.log(scales), axis=0)
     return normal
 

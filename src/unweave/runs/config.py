@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unweave.data import DATASETS, SAMPLINGS, Channels, Dataset
+from unweave.data.registry import own_data
 from unweave.errors import UnweaveError, unknown
 from unweave.gan import GAN, GANS
 from unweave.likelihoods import LIKELIHOODS
@@ -119,7 +120,7 @@ class Config:
                 chosen = mapping.get(name, field.default)
                 if isinstance(chosen, Mapping) and isinstance(field.default, Choice):
                     chosen = {"name": field.default.name, **chosen}
-                values[name] = SLOTS[name].choose(own_data(chosen) if name == "data" else chosen)
+                values[name] = SLOTS[name].choose(_with_own_data(chosen) if name == "data" else chosen)
             else:
                 values[name] = convert(name, mapping.get(name, field.default), field.type)
         for name in ("latents", "steps", "batch_size"):
@@ -308,23 +309,15 @@ def _canonical_part(slot: str, choice: Choice) -> dict[str, Any]:
     return {k: v for k, v in plain.items() if k == "name" or k in first or choice.options[k] != defaults[k]}
 
 
-def own_data(value: Any) -> Any:
-    """A path where a data set's name is expected stands for the user's own images: a folder or an npz file.
-
-    Example:
-        >>> own_data("circles"), own_data({"name": "/", "size": 32})
-        ('circles', {'name': 'Folder', 'path': '/', 'size': 32})
-    """
+def _with_own_data(value: Any) -> Any:
+    """A path where a data set's name is expected stands for the user's own images: a folder or a file."""
     name = value.get("name") if isinstance(value, Mapping) else value
     if not isinstance(name, str) or not ("/" in name or "." in name):
         return value
-    path = Path(name).expanduser()
-    if is_reference(name) and not path.exists():
+    if is_reference(name) and not Path(name).expanduser().exists():
         return value
-    if not path.exists():
-        raise UnweaveError(f"there is no folder or file {name}")
     others = {k: v for k, v in value.items() if k != "name"} if isinstance(value, Mapping) else {}
-    return {"name": "Folder" if path.is_dir() else "Arrays", "path": str(path.resolve()), **others}
+    return {**own_data(name), **others}
 
 
 def read_file(file: Path) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """Scores of a run: its data are encoded once, and every score is computed from the stored codes or the model."""
 
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from unweave import atomic
 from unweave.data import Dataset
 from unweave.metrics import AnyMetric, Encoded, Metric, MetricLike, Score, choose_metrics, score_all
-from unweave.model_metrics import MODEL_METRICS, Codes, ModelMetric
+from unweave.model_metrics import Codes, Evaluated, ModelMetric, model_metrics
 from unweave.runs.run import Run
 from unweave.runs.status import CODES, SCORES
 from unweave.training import cpu
@@ -35,6 +34,7 @@ def codes_of(run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambd
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> from unweave.runs import Config
         >>> config = Config.read(words=["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"])
         >>> run = Run.create(config, Path(tempfile.mkdtemp()) / "run")
@@ -79,6 +79,7 @@ def evaluate(
 
     Example:
         >>> import tempfile
+        >>> from pathlib import Path
         >>> from unweave.runs import Config
         >>> config = Config.read(words=["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"])
         >>> run = Run.create(config, Path(tempfile.mkdtemp()) / "run")
@@ -86,6 +87,17 @@ def evaluate(
         >>> sorted(evaluate(run))
         ['elbo', 'factor_vae_score', 'geometry', 'kl', 'latents_used', 'mig', 'nll']
     """
+    with run.outside_code():
+        return _evaluate(run, metrics, threads, device, tell)
+
+
+def _evaluate(
+    run: Run,
+    metrics: Sequence[MetricLike] | None,
+    threads: int,
+    device: torch.device | str,
+    tell: Tell,
+) -> dict[str, Score]:
     chosen, explicit = _chosen(metrics)
     before = Codes.load(run.folder / CODES)
     codes = codes_of(run, device=device, tell=tell)
@@ -113,7 +125,7 @@ def _chosen(metrics: Sequence[MetricLike] | None) -> tuple[list[AnyMetric], bool
     wanted: list[MetricLike] = list(QUICK if metrics is None else metrics)
     if everything:
         wanted = ["elbo", *wanted, "geometry"]
-    return choose_metrics(wanted, more=MODEL_METRICS), metrics is not None and not everything
+    return choose_metrics(wanted, more=model_metrics()), metrics is not None and not everything
 
 
 def _encoded(codes: Codes, dataset: Dataset) -> Encoded:
@@ -125,11 +137,11 @@ def _model_scores(
     metric: ModelMetric, run: Run, codes: Codes, device: torch.device | str, tell: Tell
 ) -> dict[str, Score]:
     tell(metric.name)
-    seed, model, dataset = run.config.seed, run.model(device), run.dataset()
-    progress = {"tell": tell} if "tell" in inspect.signature(metric.compute).parameters else {}
+    seed = run.config.seed
+    evaluated = Evaluated(run.model(device), run.dataset(), codes, tell)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        found = metric.compute(model, dataset, codes, generator(seed, "evaluation", 1), **progress)
+        found = metric.compute(evaluated, generator(seed, "evaluation", 1))
     return {found.name: found} if isinstance(found, Score) else found
 
 

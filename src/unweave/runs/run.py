@@ -6,6 +6,7 @@ import logging
 import os
 import platform
 import time
+import traceback
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -98,6 +99,9 @@ class Run:
                 "command": command,
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "versions": _versions(),
+                "parts": {
+                    name: part.code.to_config() for name, part in config.outside_parts.items() if part.code
+                },
                 "config": config.to_mapping(),  # as in config.yaml; JSON is faster to read for the index
             },
         )
@@ -189,7 +193,7 @@ class Run:
         if share.first(lambda: status.is_trained(self.folder)):
             return Outcome("finished", self.config.steps)
         saving = Saving(self.checkpoints, checkpoint_seconds)
-        with self._lock():
+        with self._lock(), self.outside_code():
             return self._train(str(torch.device(device)), threads, saving, display, stop, share)
 
     def _train(
@@ -204,6 +208,10 @@ class Run:
         data = self._open_data()
         self._record_data(data)
         model, objective = fresh(self.config, data.dataset, device, self._channels(data))
+        if changed := self.config.changed_parts():
+            raise UnweaveError(
+                f"{self.folder} cannot be trained: {'; '.join(changed)}; bring the old code back, or start a new run"
+            )
         try:
             with _Session(self) as session:
                 trainer = Trainer(
@@ -243,6 +251,8 @@ class Run:
 
     def _load_model(self, device: str) -> LoadedModel:
         model = self.config.make_model(self.dataset().image_shape).to(device)
+        for sentence in self.config.changed_parts():
+            logger.warning("%s: %s", self.folder, sentence)
         if status.is_trained(self.folder):
             from safetensors.torch import load_file
 
@@ -284,6 +294,32 @@ class Run:
             "channels": None if channels is None else dataclasses.asdict(channels),
         }
         atomic.write_json(self.folder / "data.json", content)
+
+    @contextlib.contextmanager
+    def outside_code(self) -> Iterator[None]:
+        """Inside, whatever goes wrong in or around an outside part becomes one sentence; ``log.txt`` gets the rest."""
+        try:
+            yield
+        except (UnweaveError, OSError):
+            raise
+        except Exception as error:
+            parts = self.config.outside_parts
+            if not parts:
+                raise
+            with (self.folder / "log.txt").open("a") as log:
+                log.write(traceback.format_exc())
+            files = {part.code.file: part.label for part in parts.values() if part.code and part.code.file}
+            frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
+            place = (
+                f"{files[frames[-1].filename]} of {frames[-1].filename}, line {frames[-1].lineno}"
+                if frames
+                else ""
+            )
+            named = ", ".join(f"{slot} {part.label}" for slot, part in parts.items())
+            raise UnweaveError(
+                f"{place or f'a run with parts from outside ({named})'} failed: {type(error).__name__}: "
+                f"{' '.join(str(error).split())[:300]}; the traceback is in {self.folder / 'log.txt'}"
+            ) from error
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:

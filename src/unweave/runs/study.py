@@ -1,14 +1,13 @@
 """A study: configs and seeds. It is a small file, or a function that returns configs."""
 
 import dataclasses
-import importlib
-import importlib.util
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from unweave.errors import UnweaveError, unknown
+from unweave.references import import_object, is_reference, split_reference
 from unweave.runs.config import Config, merge, read_file
 from unweave.runs.flat import flatten
 
@@ -170,20 +169,14 @@ def load(target: str) -> Study:
     if target.endswith((".yaml", ".yml")):
         file = Path(target)
         return Study.of(read_file(file), name=file.stem)
-    place, _, function = target.partition(":")
-    if place.endswith(".py"):
-        module = _import_file(Path(place))
-        function = function or "study"
-    elif function:
-        try:
-            module = importlib.import_module(place)
-        except ImportError as error:
-            raise UnweaveError(f"cannot import {place}: {error}") from error
-    else:
+    reference = f"{target}:study" if target.endswith(".py") else target
+    if not is_reference(reference):
         raise UnweaveError(f"a study is a .yaml file, a .py file or module:function, got {target!r}")
-    if not callable(getattr(module, function, None)):
-        raise UnweaveError(f"{place} has no function {function!r} that returns the configs of a study")
-    made = getattr(module, function)()
+    place, function = split_reference(reference)
+    configs = import_object(reference)
+    if not callable(configs):
+        raise UnweaveError(f"{function!r} of {place} is not a function that returns the configs of a study")
+    made = configs()
     if isinstance(made, Study):
         return made
     return Study.from_configs(made, name=f"{place.split('/')[-1].removesuffix('.py')}-{function}")
@@ -215,13 +208,13 @@ def metrics_of(given: Any) -> tuple[str, ...]:
         (('mig', 'dci'), ('all',))
     """
     from unweave.metrics import metric_spelling
-    from unweave.model_metrics import MODEL_METRICS
+    from unweave.model_metrics import model_metrics
 
     names = given.split(",") if isinstance(given, str) else [str(name) for name in given]
     chosen = [name.strip() for name in names if name.strip()]
     if any(name.lower() == "all" for name in chosen):
         return ("all",)
-    return tuple(dict.fromkeys(metric_spelling(name, more=MODEL_METRICS) for name in chosen))
+    return tuple(dict.fromkeys(metric_spelling(name, more=model_metrics()) for name in chosen))
 
 
 def nested(flat: Mapping[str, Any]) -> dict[str, Any]:
@@ -257,9 +250,18 @@ def _words(point: Mapping[str, Any], varied: Mapping[str, Sequence[Any]]) -> lis
             continue
         last = key.split(".")[-1]
         name = last if short.count(last) == 1 else key
-        value = _named(value)
+        value = _shortened(_named(value), [_named(other) for other in varied[key]])
         words.append(str(value) if isinstance(value, str) and "." not in key else f"{name}={value}")
     return words
+
+
+def _shortened(value: Any, others: Sequence[Any]) -> Any:
+    """A reference without its module or file, if no other value has the same name; other values unchanged."""
+    if not (isinstance(value, str) and is_reference(value)):
+        return value
+    short = split_reference(value)[1]
+    same = {str(other) for other in others if str(other).endswith((f":{short}", short))}
+    return short if len(same) == 1 else value
 
 
 def _named(value: Any) -> Any:
@@ -291,16 +293,3 @@ def _once(runs: Sequence[PlannedRun]) -> tuple[PlannedRun, ...]:
         if same is not run and same.variant != run.variant:
             raise UnweaveError(f"the variants {same.variant!r} and {run.variant!r} are the same config")
     return tuple(seen.values())
-
-
-def _import_file(file: Path) -> Any:
-    if not file.exists():
-        raise UnweaveError(f"there is no file {file}")
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:  # whatever the user's own code raises
-        raise UnweaveError(f"{file} cannot be loaded: {type(error).__name__}: {error}") from error
-    return module

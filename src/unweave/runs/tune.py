@@ -13,7 +13,7 @@ from unweave import atomic
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics import METRICS, AnyMetric, Score, choose_metrics
 from unweave.metrics.udr import udr
-from unweave.model_metrics import MODEL_METRICS
+from unweave.model_metrics import model_metrics
 from unweave.runs.config import Config, merge
 from unweave.runs.evaluation import QUICK
 from unweave.runs.executors import Executor
@@ -195,9 +195,8 @@ class Search:
 
 def _metrics_for(target: str, requested: Sequence[str]) -> list[str]:
     """The metric that gives a target, if neither the usual metrics nor those of the study do."""
-    known = {**METRICS, **MODEL_METRICS}
-    usual: list[AnyMetric] = [known[name] for name in QUICK]
-    computed = [*usual, *choose_metrics(requested, more=MODEL_METRICS)]
+    known: dict[str, AnyMetric] = {**METRICS, **model_metrics()}
+    computed = [*(known[name] for name in QUICK), *choose_metrics(requested, more=model_metrics())]
     if target == "udr" or any(target in metric.labels for metric in computed):
         return []
     for name, metric in known.items():

@@ -1,1 +1,1 @@
-"""What the papers prove, and their toy systems: computed, not asserted."""
+"""The theorems and toy systems of the papers, computed."""

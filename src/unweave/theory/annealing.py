@@ -1,4 +1,4 @@
-"""What beta does to a VAE: DEC theorem 1 and its two corollaries, as numbers."""
+"""The effect of beta on a VAE: DEC theorem 1 and its two corollaries, as numbers."""
 
 import math
 from collections.abc import Callable
@@ -8,13 +8,15 @@ import torch
 from torch import Tensor
 from torch.distributions import Distribution, Independent, MultivariateNormal, Normal, kl_divergence
 
+from unweave.theory.maximise import maximise
+
 Decoder = Callable[[Tensor], Tensor]
 """``log p(x|z)`` of codes ``(m, latents)``, for one fixed ``x``, ``(m,)``."""
 
 
 @dataclass(frozen=True)
 class Sides:
-    """The two sides of an equation between objectives, in nats, and what the right one is made of.
+    """The two sides of an equation between objectives, in nats, and the terms of the right one.
 
     Example:
         >>> Sides(1.0, {"elbo": 0.25, "entropy": 0.75}).right
@@ -35,7 +37,7 @@ def theorem_one(
 ) -> Sides:
     """``L_beta(x) = L(x; pi_beta, q) + (beta - 1) H_q + log F_beta``, every term by quadrature (DEC theorem 1).
 
-    ``pi_beta(x, z) = p(x|z) f_beta(z)`` with the annealed prior ``f_beta = p^beta / F_beta``, ``F_beta`` being the
+    ``pi_beta(x, z) = p(x|z) f_beta(z)`` with the annealed prior ``f_beta = p^beta / F_beta``, where ``F_beta`` is the
     integral of ``p^beta``. The integrals run over the grid ``axis x axis``, so codes have two latents.
 
     Args:
@@ -43,8 +45,8 @@ def theorem_one(
         q: encoding of ``x``, event shape ``(2,)``.
         prior: event shape ``(2,)``.
         beta: the weight of the KL.
-        axis: nodes of a rule for the line, ``(k,)``.
-        weights: its weights, ``(k,)``.
+        axis: nodes of a quadrature rule on the line, ``(k,)``.
+        weights: of the nodes, ``(k,)``.
 
     Example:
         >>> axis = torch.linspace(-9, 9, 181, dtype=torch.float64)
@@ -97,7 +99,7 @@ def corollary_one(
         covariance: ``S`` of the encoding, ``(D, D)``.
         prior_covariance: ``Sigma``, ``(D, D)``.
         beta: the weight of the KL.
-        noise: standard normal numbers ``(m, D)`` from which the codes of both sides are made.
+        noise: standard normal numbers ``(m, D)`` from which the codes of both sides are computed.
 
     Example:
         >>> eye = torch.eye(2, dtype=torch.float64)
@@ -140,7 +142,7 @@ class LinearVAE:
         latents: size of the code.
         variance: ``v``.
 
-    Reference: DEC corollary 2, whose networks these are the simplest case of.
+    Reference: DEC corollary 2, of which this is the simplest case.
 
     Example:
         >>> vae = LinearVAE(torch.eye(2, dtype=torch.float64), 1)
@@ -196,27 +198,19 @@ class LinearVAE:
         generator = torch.Generator().manual_seed(seed)
         start = 0.5 * torch.randn(size, generator=generator, dtype=torch.float64)
         parameters = start.requires_grad_()
-        optimizer = torch.optim.LBFGS(
+        maximise(
+            lambda: self.beta_objective(parameters, beta),
             [parameters],
-            max_iter=2000,
+            steps=2000,
+            history=50,
             tolerance_grad=1e-12,
             tolerance_change=0,
-            history_size=50,
-            line_search_fn="strong_wolfe",
         )
-
-        def closure() -> Tensor:
-            optimizer.zero_grad()
-            loss = -self.beta_objective(parameters, beta)
-            loss.backward()  # type: ignore[no-untyped-call]
-            return loss
-
-        optimizer.step(closure)  # type: ignore[no-untyped-call]
         return parameters.detach()
 
 
 def diagonal(mean: Tensor, scale: Tensor) -> "Independent[Normal]":
-    """``N(mean, diag(scale^2))`` as the encoders of this package give it.
+    """``N(mean, diag(scale^2))`` in the form that the encoders of this package return.
 
     Example:
         >>> diagonal(torch.zeros(2), torch.ones(2)).event_shape

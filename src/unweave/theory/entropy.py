@@ -1,4 +1,4 @@
-"""The entropy of the aggregate posterior from a minibatch: how biased it is (DEC appendix C)."""
+"""The bias of the minibatch estimate of the entropy of the aggregate posterior (DEC appendix C)."""
 
 import math
 from collections.abc import Sequence
@@ -6,16 +6,19 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
+from torch.distributions import Distribution, Independent, Normal
+
+from unweave.functional import aggregate, mixture_weights
 
 
 @dataclass(frozen=True)
 class EntropyBias:
-    """What the estimate of DEC Eq. 10 says of the entropy of ``q(z)``, for several batch sizes.
+    """The estimate of the entropy of ``q(z)`` by DEC Eq. 10, for several batch sizes.
 
     All in nats. ``estimates`` are means over batches and ``errors`` their standard errors; ``exact`` is the entropy of
-    the mixture of all ``n`` encodings; ``no_overlap = log n + E_x H[q(z|x)]`` is where the estimate starts when no two
+    the mixture of all ``n`` encodings; ``no_overlap = log n + E_x H[q(z|x)]`` is the value of the estimate when no two
     members of a batch overlap; ``divergence`` is the exact ``KL(q(z) || p(z))`` to the standard normal, and
-    ``divergence_estimates`` what the estimate makes of it, which may be negative.
+    ``divergence_estimates`` are those that follow from ``estimates``; they may be negative.
 
     Example:
         >>> bias = entropy_bias(n=200, batch_sizes=(2, 200), batches=50, deviation=0.3)
@@ -43,18 +46,18 @@ def entropy_bias(
     batches: int = 100,
     seed: int = 0,
 ) -> EntropyBias:
-    """Measure the bias of the minibatch entropy estimate where everything is known.
+    """Measure the bias of the minibatch entropy estimate in a case where everything is known.
 
-    The encodings are ``q(z|x_i) = N(mean_i, deviation^2 I)`` whose means make ``q(z)`` close to ``N(0, I)``: what a
-    well-regularised encoder makes of ``n`` data points. The estimate is :func:`minibatch_log_density`, averaged over
-    random batches.
+    The encodings are ``q(z|x_i) = N(mean_i, deviation^2 I)`` whose means make ``q(z)`` close to ``N(0, I)``, as a
+    well-regularised encoder encodes ``n`` data points. The estimate is :func:`minibatch_entropy`, averaged over random
+    batches.
 
     Args:
         n: number of data points.
         latents: size of the code.
         deviation: of each encoding.
         batch_sizes: ``B``; at ``B = n`` the estimate is unbiased.
-        batches: how many batches of each size (fewer, but not less than 3, for large ones).
+        batches: how many batches of each size (fewer for large ones, but at least 3).
         seed: of the encodings, the batches and the codes.
 
     Reference: DEC appendix C, Eq. 10.
@@ -63,64 +66,85 @@ def entropy_bias(
         >>> entropy_bias(n=100, batch_sizes=(10,), batches=3).batch_sizes
         (10,)
     """
-    generator = torch.Generator().manual_seed(seed)
-    kind = {"generator": generator, "dtype": torch.float64}
-    drawn: Tensor = torch.randn(n, latents, **kind)  # type: ignore[call-overload]
-    means = math.sqrt(1 - deviation**2) * drawn
-    constant = latents * (0.5 * math.log(2 * math.pi) + math.log(deviation))
-    own_entropy = constant + latents / 2
-
-    def log_densities(z: Tensor, centres: Tensor) -> Tensor:
-        return -0.5 * torch.cdist(z, centres).square() / deviation**2 - constant
-
-    def codes(rows: Tensor) -> Tensor:
-        noise: Tensor = torch.randn(len(rows), latents, **kind)  # type: ignore[call-overload]
-        return means[rows] + deviation * noise
-
-    estimates, errors = [], []
+    encodings = _Encodings(n, latents, deviation, seed)
+    moments = []
     for size in batch_sizes:
-        values = []
-        for _ in range(max(3, min(batches, 20 * batches // size))):
-            rows = torch.randperm(n, generator=generator)[:size]
-            z = codes(rows)
-            values.append(-minibatch_log_density(log_densities(z, means[rows]), n).mean())
-        each = torch.stack(values)
-        estimates.append(each.mean().item())
-        errors.append((each.std() / math.sqrt(len(each))).item())
-
-    z = codes(torch.randint(n, (max(n, 4000),), generator=generator))
-    exact = -torch.cat([torch.logsumexp(log_densities(part, means), 1) for part in torch.split(z, 1000)])
-    exact = exact + math.log(n)
-    log_prior = -0.5 * (means.square().sum(1) + latents * deviation**2).mean() - 0.5 * latents * math.log(
-        2 * math.pi
-    )
+        count = max(3, min(batches, 20 * batches // size))
+        values = torch.stack([minibatch_entropy(*encodings.batch(size), n) for _ in range(count)])
+        moments.append(_mean_and_error(values))
+    estimates, errors = zip(*moments, strict=True)
+    with torch.no_grad():
+        q, z = encodings.all_with_codes(max(n, 4000))
+        exact, exact_error = _mean_and_error(-aggregate(q, z).joint)
+    log_prior = encodings.expected_log_prior()
     return EntropyBias(
         n=n,
         batch_sizes=tuple(batch_sizes),
-        estimates=tuple(estimates),
-        errors=tuple(errors),
-        exact=exact.mean().item(),
-        exact_error=(exact.std() / math.sqrt(len(exact))).item(),
-        no_overlap=math.log(n) + own_entropy,
-        divergence=(-exact.mean() - log_prior).item(),
-        divergence_estimates=tuple(-value - log_prior.item() for value in estimates),
+        estimates=estimates,
+        errors=errors,
+        exact=exact,
+        exact_error=exact_error,
+        no_overlap=math.log(n) + latents * (0.5 * math.log(2 * math.pi) + math.log(deviation) + 0.5),
+        divergence=-exact - log_prior,
+        divergence_estimates=tuple(-value - log_prior for value in estimates),
     )
 
 
-def minibatch_log_density(log_densities: Tensor, n: int) -> Tensor:
-    """The logarithm of ``q(z_b|x_b) / n + (n - 1) / (n (B - 1)) sum_b' q(z_b|x_b')`` over ``b' != b``, ``(B,)``.
+class _Encodings:
+    """``q(z|x_i) = N(mean_i, deviation^2 I)`` for ``n`` data points, with codes drawn from them."""
+
+    def __init__(self, n: int, latents: int, deviation: float, seed: int) -> None:
+        self.generator = torch.Generator().manual_seed(seed)
+        self.deviation = torch.tensor(deviation, dtype=torch.float64)
+        self.means = math.sqrt(1 - deviation**2) * self._noise(n, latents)
+
+    def batch(self, size: int) -> "tuple[Independent[Normal], Tensor]":
+        """The encodings of a random batch, and a code of each."""
+        points = torch.randperm(len(self.means), generator=self.generator)[:size]
+        return self._of(points), self._codes(points)
+
+    def all_with_codes(self, count: int) -> "tuple[Independent[Normal], Tensor]":
+        """All encodings, and codes of random data points."""
+        points = torch.randint(len(self.means), (count,), generator=self.generator)
+        return self._of(torch.arange(len(self.means))), self._codes(points)
+
+    def expected_log_prior(self) -> float:
+        """``E_q(z)[log N(z; 0, I)]`` in nats."""
+        latents = self.means.shape[1]
+        squares = self.means.square().sum(1).mean() + latents * self.deviation**2
+        return -0.5 * squares.item() - 0.5 * latents * math.log(2 * math.pi)
+
+    def _of(self, points: Tensor) -> "Independent[Normal]":
+        return Independent(Normal(self.means[points], self.deviation), 1)
+
+    def _codes(self, points: Tensor) -> Tensor:
+        return self.means[points] + self.deviation * self._noise(len(points), self.means.shape[1])
+
+    def _noise(self, count: int, latents: int) -> Tensor:
+        return torch.randn(count, latents, generator=self.generator, dtype=torch.float64)
+
+
+def _mean_and_error(values: Tensor) -> tuple[float, float]:
+    """The mean and its standard error."""
+    return values.mean().item(), (values.std() / math.sqrt(len(values))).item()
+
+
+@torch.no_grad()
+def minibatch_entropy(q: Distribution, z: Tensor, n: int) -> Tensor:
+    """The estimate of the entropy of ``q(z)`` from a batch, in nats: the mean of ``-log q(z_b)`` with
+
+    ``q(z_b) = q(z_b|x_b) / n + (n - 1) / (n (B - 1)) sum_b' q(z_b|x_b')`` over ``b' != b``.
 
     Args:
-        log_densities: ``log q(z_b|x_b')``, ``(B, B)``.
+        q: the ``B`` encodings of the batch.
+        z: a code of each, ``(B, latents)``.
         n: number of data points.
 
     Reference: DEC Eq. 10b.
 
     Example:
-        >>> minibatch_log_density(torch.zeros(3, 3), 10).exp()  # all densities 1: so is their mixture
-        tensor([1., 1., 1.])
+        >>> q = Independent(Normal(torch.zeros(3, 1), 1.0), 1)  # all encodings are the same: so is their mixture
+        >>> minibatch_entropy(q, torch.zeros(3, 1), 10)  # log sqrt(2 pi)
+        tensor(0.9189)
     """
-    size = len(log_densities)
-    weights = torch.full_like(log_densities, math.log((n - 1) / (n * (size - 1))) if size > 1 else 0.0)
-    weights.fill_diagonal_(-math.log(n) if size > 1 else 0.0)
-    return torch.logsumexp(log_densities + weights, 1)
+    return -aggregate(q, z, mixture_weights("split", len(z), n)).joint.mean()

@@ -12,7 +12,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class FactorAnalysis:
-    """``z ~ N(0, I)``, ``x ~ N(W z, diag(noise))``, seen ``n`` times with second moment ``moment = mean(x x^T)``.
+    """``z ~ N(0, I)``, ``x ~ N(W z, diag(noise))``, observed ``n`` times with second moment ``moment = mean(x x^T)``.
 
     Mean-field variational inference with weight ``beta`` on the KL is exact: it is ordinary inference with the
     likelihood to the power ``1 / beta``, and the best diagonal Gaussian has the mean of that posterior and its diagonal
@@ -24,10 +24,10 @@ class FactorAnalysis:
         moment: ``(observed, observed)``, the empirical covariance plus the outer product of the empirical mean.
         n: number of observations; likelihood and free energy are sums over them.
 
-    Reference: ISA appendix B.2, Eq. 14-16. Eq. 16 divides the reconstruction by beta and leaves the KL whole; here it
-    is Eq. 13, with the reconstruction whole and beta on the KL, which is beta times that. (In the paper's line for the
-    mean of the posterior one inverse is too many, and in the first form of Eq. 16 a W is missing; what is computed here
-    is checked against sampling and against matrix identities.)
+    Reference: ISA appendix B.2, Eq. 14-16. Eq. 16 divides the reconstruction by beta and does not weight the KL; here
+    it is Eq. 13, with beta on the KL, which is beta times that. (The paper's line for the mean of the posterior has one
+    inverse too many, and the first form of Eq. 16 lacks a W; the formulas here are tested against sampling and against
+    matrix identities.)
 
     Example:
         >>> model = FactorAnalysis(np.eye(2), np.array([0.1, 0.1]), 1.1 * np.eye(2), 10)
@@ -79,7 +79,7 @@ class FactorAnalysis:
         return self.reconstruction(beta) - beta * self.divergence(beta)
 
     def rotated(self, angle: float) -> "FactorAnalysis":
-        """The same model with its first two latents turned by ``angle``: the likelihood does not notice (B.3)."""
+        """The same model with its first two latents turned by ``angle``: the likelihood does not change (B.3)."""
         turn = np.eye(self.weights.shape[1])
         turn[:2, :2] = [[math.cos(angle), -math.sin(angle)], [math.sin(angle), math.cos(angle)]]
         return FactorAnalysis(self.weights @ turn, self.noise, self.moment, self.n)
@@ -91,8 +91,8 @@ def example(n: int = 100) -> FactorAnalysis:
     The paper gives neither data nor weights. Its numbers fix two of their properties: with orthogonal weights and equal
     noise, the log-likelihood fixes the determinant of the covariance of ``n`` observations, and the drop of the free
     energy the ratio of its two eigenvalues (plus noise). The number of observations, the noise (a tenth of the
-    smaller eigenvalue) and the directions (diagonal, as in B.4) are ours, so this *is* a case of B.3, not evidence for
-    it.
+    smaller eigenvalue) and the directions (diagonal, as in B.4) are ours, so this is an instance of B.3, not evidence
+    for it.
 
     Reference: ISA appendix B.3.
 
@@ -105,12 +105,10 @@ def example(n: int = 100) -> FactorAnalysis:
         (-17.82, -57.16)
     """
     likelihood, turned = -17.82, -57.16
-    log_det = (
-        -2 * likelihood / n - 2 - 2 * math.log(2 * math.pi)
-    )  # of the covariance, where its trace term is 2
-    ratio = math.exp(
-        2 * math.acosh(math.exp((likelihood - turned) / n))
-    )  # (a + b) / (2 sqrt(a b)) = exp(drop / n)
+    # Of the covariance, where the trace term of the likelihood is 2.
+    log_det = -2 * likelihood / n - 2 - 2 * math.log(2 * math.pi)
+    # From (a + b) / (2 sqrt(a b)) = exp(drop / n) for the eigenvalues a and b.
+    ratio = math.exp(2 * math.acosh(math.exp((likelihood - turned) / n)))
     larger = math.sqrt(math.exp(log_det) * ratio)
     smaller = larger / ratio
     noise = 0.1 * smaller

@@ -10,6 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unweave.theory.maximise import maximise
+
 Array = NDArray[Any]
 
 DIRECTIONS = (90.0, 210.0, 330.0)
@@ -18,10 +20,10 @@ DIRECTIONS = (90.0, 210.0, 330.0)
 
 @dataclass(frozen=True)
 class Components:
-    """Components that beta-VI makes of data with known ones.
+    """Components that variational inference with weight beta finds in data with known components.
 
     ``true`` and ``found`` are weights ``(2, 3)``; ``path`` holds the weights after every step, ``(steps + 1, 2, 3)``,
-    and ``free_energy`` the objective per data point after every step, in nats, which never falls.
+    and ``free_energy`` the objective per data point after every step, in nats, which never decreases.
 
     Example:
         >>> fit = fit_components(beta=1.0, n=20, steps=2)
@@ -79,9 +81,9 @@ def fit_components(
         n: number of data points.
         noise: standard deviation of the observation noise.
         nu: degrees of freedom of the sources; 3.5 in the paper.
-        steps: how many times both are improved.
+        steps: number of updates of both.
         seed: of the data.
-        tell: is told how far it is.
+        tell: receives texts on the progress.
 
     Reference: ISA appendix B.7 and B.8, figure 1. The number of data points, the noise and the directions are ours.
 
@@ -107,7 +109,7 @@ def fit_components(
 
     path, energies = [true], []
     for step in range(steps):
-        _ascend(free_energy, [mean, log_scale], 200 if step == 0 else 15, n)
+        maximise(lambda: n * free_energy(), [mean, log_scale], steps=200 if step == 0 else 15)
         with torch.no_grad():
             moment = mean.T @ mean + torch.diag((2 * log_scale).exp().sum(0))
             weights = torch.linalg.solve(moment, mean.T @ x).T.contiguous()
@@ -130,15 +132,3 @@ class _Expected:
     def __call__(self, mean: Tensor, scale: Tensor) -> Tensor:
         z = mean.unsqueeze(-1) + scale.unsqueeze(-1) * self.nodes
         return self.constant - 0.5 * (self.nu + 1) * torch.log1p(z.square() / self.nu) @ self.weights
-
-
-def _ascend(objective: Callable[[], Tensor], variables: list[Tensor], steps: int, scale: float) -> None:
-    optimizer = torch.optim.LBFGS(variables, max_iter=steps, history_size=10, line_search_fn="strong_wolfe")
-
-    def closure() -> Tensor:
-        optimizer.zero_grad()
-        loss = -scale * objective()
-        loss.backward()  # type: ignore[no-untyped-call]
-        return loss
-
-    optimizer.step(closure)  # type: ignore[no-untyped-call]

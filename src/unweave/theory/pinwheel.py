@@ -1,16 +1,17 @@
-"""What alpha and beta do: the ablation of DEC figure 3, all its models trained as one batched computation."""
+"""The effect of alpha and beta: the ablation of DEC figure 3, all models trained as one batched computation."""
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+from torch.distributions import Independent, Normal
 
 from unweave.data import Pinwheel
+from unweave.functional import aggregate
 from unweave.priors import GaussianMixture
 
 ALPHAS = (0.0, 1.0, 3.0, 5.0, 8.0)
@@ -20,17 +21,17 @@ BETAS = (0.01, 0.1, 0.3, 0.6, 1.2)
 _LOG_VARIANCE = 12.0
 _CHUNK = 4
 _NEGLIGIBLE = -80.0
-"""Below, the exponential is a denormal number, which takes processors twenty times as long."""
+"""Below this the exponential is a denormal number, which processors compute twenty times slower."""
 
 
 @dataclass(frozen=True)
 class Ablation:
-    """Encodings of the pinwheel under every ``alpha``, ``beta`` and seed, and what they amount to.
+    """Encodings of the pinwheel under every ``alpha``, ``beta`` and seed, and their overlap and mismatch.
 
-    Arrays over models have shape ``(alphas, betas, seeds)``: ``overlap``, how many data points could have given rise to
-    a code (``n exp(-I(x; z))``, from 1, a lookup table, to ``n``, no information); ``mismatch``,
+    Arrays over models have shape ``(alphas, betas, seeds)``: ``overlap``, the number of data points that a code may
+    come from (``n exp(-I(x; z))``, from 1, a lookup table, to ``n``, no information); ``mismatch``,
     ``KL(p(z) || q(z))`` in nats; ``reconstruction``, ``E[-log p(x|z)]`` in nats. ``means`` and ``scales`` of the
-    encodings have two axes more, ``(..., n, 2)``.
+    encodings have two more axes, ``(..., n, 2)``.
 
     Example:
         >>> done = ablation(alphas=(0.0, 5.0), betas=(0.1,), seeds=1, steps=3)
@@ -50,9 +51,10 @@ class Ablation:
 
     def density(self, alpha: int, beta: int, seed: int, points: NDArray[Any]) -> NDArray[Any]:
         """The aggregate posterior ``q(z) = 1/n sum_i q(z|x_i)`` of one model of the grid, at points ``(m, 2)``."""
-        mean, scale = self.means[alpha, beta, seed], self.scales[alpha, beta, seed]
-        squares = (((points[:, None] - mean) / scale) ** 2).sum(-1)
-        values: NDArray[Any] = (np.exp(-0.5 * squares) / (2 * np.pi * scale.prod(-1))).mean(1)
+        mean, scale = (torch.from_numpy(a[alpha, beta, seed]) for a in (self.means, self.scales))
+        values: NDArray[Any] = (
+            aggregate(_gaussians(mean, scale), torch.from_numpy(points)).joint.exp().numpy()
+        )
         return values
 
 
@@ -79,66 +81,93 @@ def ablation(
         True
     """
     wheel = Pinwheel()
-    x = torch.from_numpy(wheel.points)
-    grid = [(a, b, s) for a in alphas for b in betas for s in range(seeds)]
-    alpha, beta = torch.tensor([g[0] for g in grid]), torch.tensor([g[1] for g in grid])
-    seed_of = torch.tensor([g[2] for g in grid])
-    shaped = (len(alphas), len(betas), seeds)
-    generators = [torch.Generator().manual_seed(seed) for seed in range(seeds)]
-    weights = [w.requires_grad_() for w in _start(generators, seed_of)]
-    prior = GaussianMixture(2)()
-    optimizer = torch.optim.Adam(weights, lr=learning_rate)
-    matched = alpha > 0
-    inputs = x.expand(len(grid), *x.shape)
-
+    models = _Models(torch.from_numpy(wheel.points), alphas, betas, seeds)
+    optimizer = torch.optim.Adam(models.weights, lr=learning_rate)
     for step in range(steps):
-        noise = torch.stack([torch.randn(*x.shape, generator=g) for g in generators])[seed_of]
-        mean, log_variance = _network(inputs, weights[:4])
-        z = mean + (0.5 * log_variance).exp() * noise
-        reconstruction = _reconstruction(x, z, weights[4:])
-        log_q = -0.5 * (noise.square() + log_variance + math.log(2 * math.pi)).sum(-1)
-        rate = (log_q - prior.log_prob(z)).mean(-1)
-        loss = (reconstruction + beta * rate).sum()
-        if matched.any():
-            wanted = _sample(prior, len(x), generators[0])
-            fit: Tensor = _LogAggregate.apply(mean[matched], log_variance[matched], wanted)  # type: ignore[no-untyped-call]
-            loss = loss + (alpha[matched] * (prior.log_prob(wanted).mean() - fit)).sum()
+        loss = models.loss()
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        torch.autograd.backward(loss)
         optimizer.step()
         if step % 10 == 9:
-            tell(f"{len(grid)} models, step {step + 1} of {steps}")
-
-    with torch.no_grad():
-        mean, log_variance = _network(inputs, weights[:4])
-        noise = torch.stack([torch.randn(*x.shape, generator=g) for g in generators])[seed_of]
-        z = mean + (0.5 * log_variance).exp() * noise
-        reconstruction = _reconstruction(x, z, weights[4:])
-        wanted = _sample(prior, 2000, generators[0])
-        log_q = -0.5 * (noise.square() + log_variance + math.log(2 * math.pi)).sum(-1)
-        own = torch.stack(
-            [_log_aggregate(m, v, at).mean() for m, v, at in zip(mean, log_variance, z, strict=True)]
-        )
-        information = log_q.mean(-1) - own
-        fit = torch.stack(
-            [_log_aggregate(m, v, wanted).mean() for m, v in zip(mean, log_variance, strict=True)]
-        )
-        mismatch = prior.log_prob(wanted).mean() - fit
+            tell(f"{len(models.beta)} models, step {step + 1} of {steps}")
+    measured = models.measure()
 
     def array(values: Tensor) -> NDArray[Any]:
-        return values.reshape(*shaped, *values.shape[1:]).double().numpy()
+        return values.reshape(len(alphas), len(betas), seeds, *values.shape[1:]).double().numpy()
 
     return Ablation(
         alphas=tuple(alphas),
         betas=tuple(betas),
         points=wheel.points,
         arms=wheel.arms,
-        means=array(mean),
-        scales=array((0.5 * log_variance).exp()),
-        overlap=array(len(x) * torch.exp(-information)),
-        mismatch=array(mismatch),
-        reconstruction=array(reconstruction),
+        **{name: array(values) for name, values in measured.items()},
     )
+
+
+class _Models:
+    """All models of a grid as one batch: their weights, their summed loss, and what is measured of them."""
+
+    def __init__(self, x: Tensor, alphas: Sequence[float], betas: Sequence[float], seeds: int) -> None:
+        grid = [(a, b, s) for a in alphas for b in betas for s in range(seeds)]
+        self.x, self.inputs = x, x.expand(len(grid), *x.shape)
+        self.alpha, self.beta = torch.tensor([g[0] for g in grid]), torch.tensor([g[1] for g in grid])
+        self.seed_of = torch.tensor([g[2] for g in grid])
+        self.generators = [torch.Generator().manual_seed(seed) for seed in range(seeds)]
+        self.weights = [w.requires_grad_() for w in _start(self.generators, self.seed_of)]
+        self.prior = GaussianMixture(2)()
+
+    def encode(self) -> tuple[Tensor, Tensor]:
+        """Means and log-variances of the encodings, ``(models, n, 2)`` each."""
+        return _network(self.inputs, self.weights[:4])
+
+    def code(self, mean: Tensor, log_variance: Tensor) -> tuple[Tensor, Tensor]:
+        """A code of each encoding and the standard normal noise that it was drawn with, ``(models, n, 2)`` each."""
+        noise = torch.stack([torch.randn(*self.x.shape, generator=g) for g in self.generators])[self.seed_of]
+        return mean + (0.5 * log_variance).exp() * noise, noise
+
+    def reconstruction(self, z: Tensor) -> Tensor:
+        """``E[-log p(x|z)]``, ``(models,)``."""
+        mean, log_variance = _network(z, self.weights[4:])
+        losses = (self.x - mean).square() * (-log_variance).exp() + log_variance + math.log(2 * math.pi)
+        return 0.5 * losses.sum(-1).mean(-1)
+
+    def loss(self) -> Tensor:
+        """The negative objective of DEC Eq. 7, summed over the models, of which none shares a weight with another."""
+        mean, log_variance = self.encode()
+        z, noise = self.code(mean, log_variance)
+        reconstruction = self.reconstruction(z)
+        rate = (_log_density(noise, log_variance) - self.prior.log_prob(z)).mean(-1)
+        loss: Tensor = (reconstruction + self.beta * rate).sum()
+        matched = self.alpha > 0
+        if matched.any():
+            wanted = _sample(self.prior, len(self.x), self.generators[0])
+            fit: Tensor = _LogAggregate.apply(mean[matched], log_variance[matched], wanted)  # type: ignore[no-untyped-call]
+            loss = loss + (self.alpha[matched] * (self.prior.log_prob(wanted).mean() - fit)).sum()
+        return loss
+
+    @torch.no_grad()
+    def measure(self) -> dict[str, Tensor]:
+        """The fields of :class:`Ablation` that are computed from the trained models."""
+        mean, log_variance = self.encode()
+        scale = (0.5 * log_variance).exp()
+        z, noise = self.code(mean, log_variance)
+        wanted = _sample(self.prior, 2000, self.generators[0])
+        encodings = [_gaussians(m, s) for m, s in zip(mean, scale, strict=True)]
+        own = torch.stack([aggregate(q, at).joint.mean() for q, at in zip(encodings, z, strict=True)])
+        fit = torch.stack([aggregate(q, wanted).joint.mean() for q in encodings])
+        information = _log_density(noise, log_variance).mean(-1) - own
+        return {
+            "means": mean,
+            "scales": scale,
+            "overlap": len(self.x) * torch.exp(-information),
+            "mismatch": self.prior.log_prob(wanted).mean() - fit,
+            "reconstruction": self.reconstruction(z),
+        }
+
+
+def _log_density(noise: Tensor, log_variance: Tensor) -> Tensor:
+    """``log q(z|x)`` of codes drawn with that noise."""
+    return -0.5 * (noise.square() + log_variance + math.log(2 * math.pi)).sum(-1)
 
 
 def _start(generators: list[torch.Generator], seed_of: Tensor) -> list[Tensor]:
@@ -157,12 +186,6 @@ def _network(inputs: Tensor, weights: list[Tensor]) -> tuple[Tensor, Tensor]:
     return first, second.clamp(-_LOG_VARIANCE, _LOG_VARIANCE)
 
 
-def _reconstruction(x: Tensor, z: Tensor, weights: list[Tensor]) -> Tensor:
-    mean, log_variance = _network(z, weights)
-    losses = (x - mean).square() * (-log_variance).exp() + log_variance + math.log(2 * math.pi)
-    return 0.5 * losses.sum(-1).mean(-1)
-
-
 def _sample(prior: torch.distributions.MixtureSameFamily, n: int, generator: torch.Generator) -> Tensor:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
@@ -170,18 +193,16 @@ def _sample(prior: torch.distributions.MixtureSameFamily, n: int, generator: tor
         return drawn
 
 
-def _log_aggregate(mean: Tensor, log_variance: Tensor, z: Tensor) -> Tensor:
-    """``log q(z)`` of each code ``(m, 2)``, with ``q`` the mixture of all encodings ``(n, 2)``."""
-    squares = (z.unsqueeze(1) - mean).square() * (-log_variance).exp()
-    each = -0.5 * (squares + log_variance + math.log(2 * math.pi)).sum(-1)
-    return torch.logsumexp(each, 1) - math.log(len(mean))
+def _gaussians(means: Tensor, scales: Tensor) -> "Independent[Normal]":
+    return Independent(Normal(means, scales, validate_args=False), 1)
 
 
 class _LogAggregate(torch.autograd.Function):
-    """The mean of ``log q(z_j)`` over codes ``z_j``, for each model, with its gradient found on the way.
+    """The mean over codes of ``log q(z)`` as :func:`unweave.functional.aggregate` gives it, for many models at once.
 
-    The log-densities of all codes under all encodings are a product of two thin matrices. They and their softmax are
-    needed for value and gradient alike; a few models at a time, they never leave the processor's cache.
+    Training evaluates it 500 times for 80 models, which takes most of its time. So the gradient is computed together
+    with the value: the log-densities of all codes under all encodings are a product of two thin matrices, needed for
+    both, and for a few models at a time they stay in the processor's cache.
     """
 
     @staticmethod

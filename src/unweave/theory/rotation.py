@@ -1,4 +1,4 @@
-"""Turning the latent space: which priors let the objective notice (DEC theorem 2)."""
+"""Rotations of the latent space: under which priors they change the objective (DEC theorem 2)."""
 
 import math
 from collections.abc import Mapping
@@ -24,7 +24,7 @@ PRIORS: dict[str, dict[str, Any]] = {
     "LpNested": {"p": 2.4},
     "ISA": {},
 }
-"""The priors of the comparison, with the options they are given."""
+"""The priors of the comparison, with their options."""
 
 
 @dataclass(frozen=True)
@@ -54,15 +54,15 @@ def rotations(
     samples: int = 64,
     seed: int = 0,
 ) -> Rotations:
-    """Turn encoder and decoder of a VAE against each other and see whether ``L_beta`` changes (DEC theorem 2).
+    """The change of ``L_beta`` when encoder and decoder of a VAE are rotated (DEC theorem 2).
 
     The turned networks encode ``x`` as ``N(R mean, R S R^T)``, a Gaussian with full covariance, and decode ``R^T z``.
-    Both sides are computed from the same noise, so that the reconstructions agree to rounding and what is left is the
-    KL: in closed form for Gaussian priors, otherwise the mean of ``log q - log p`` over the samples.
+    Both sides are computed from the same noise, so that the reconstructions agree to rounding and only the
+    KL differs: in closed form for Gaussian priors, otherwise the mean of ``log q - log p`` over the samples.
 
     The networks are linear-tanh networks with random weights, whose encoder has been scaled to give means of unit
-    variance and deviations around 0.3: an encoder that says something about its images. (Where ``q`` is ``N(0, I)`` for
-    every ``x``, no prior can tell one rotation from another.)
+    variance and deviations around 0.3, so that it is informative. (Where ``q`` is ``N(0, I)`` for every ``x``, no
+    prior distinguishes one rotation from another.)
 
     Args:
         priors: names and options.
@@ -71,7 +71,7 @@ def rotations(
         count: number of random rotations.
         images: number of data points.
         samples: codes drawn for each data point.
-        seed: of everything.
+        seed: of images, networks, noise and rotations.
 
     Reference: DEC theorem 2, Eq. 6.
 
@@ -95,10 +95,10 @@ def rotations(
 
 
 def objective(vae: VAE, x: Tensor, noise: Tensor, beta: float, turn: Tensor | None = None) -> Tensor:
-    """``L_beta`` of each image under the networks turned by ``R = turn``, ``(n,)``; not turned if there is none.
+    """``L_beta`` of each image under the networks turned by ``R = turn``, ``(n,)``; not turned if it is none.
 
     Args:
-        vae: whose networks are turned.
+        vae: the model whose networks are turned.
         x: images ``(n, ...)``.
         noise: standard normal numbers ``(samples, n, latents)``.
         beta: weight of the KL.
@@ -145,7 +145,7 @@ def random_rotation(latents: int, generator: torch.Generator) -> Tensor:
 
 
 def informative_vae(latents: int, prior: str | Mapping[str, Any], x: Tensor, seed: int) -> VAE:
-    """A VAE of small random networks in double precision, whose encoder says something about the images ``x``.
+    """A VAE of small random networks in double precision, whose encoder is informative about the images ``x``.
 
     Example:
         >>> x = torch.rand(50, 1, 8, 8, dtype=torch.float64)
@@ -158,8 +158,7 @@ def informative_vae(latents: int, prior: str | Mapping[str, Any], x: Tensor, see
         vae = VAE.assemble((1, 8, 8), latents, encoder=network, decoder=network, prior=prior).double()
     if isinstance(vae.prior, AnisotropicNormal):
         vae.prior.log_variance.data = torch.linspace(1.0, -1.0, latents, dtype=torch.float64)
-    last = vae.encoder.linear[-1]  # type: ignore[index]
-    assert isinstance(last, nn.Linear)
+    *_, last = (layer for layer in vae.encoder.modules() if isinstance(layer, nn.Linear))
     with torch.no_grad():
         features = vae.encoder(x)
         centre, spread = features.mean(0), features.std(0)
@@ -174,7 +173,7 @@ def informative_vae(latents: int, prior: str | Mapping[str, Any], x: Tensor, see
 def preferred_angles(p: float, angles: NDArray[Any], n: int = 41) -> NDArray[Any]:
     """The mean log-density in nats of a square of positions turned by ``angles``, with exponent ``p`` (ISA figure 3).
 
-    The square has unit variance along each side. Below ``p = 2`` the prior likes it best on a corner, above lying flat.
+    The square has unit variance along each side. Below ``p = 2`` the prior prefers it on a corner, above lying flat.
 
     Example:
         >>> flat, corner = preferred_angles(2.4, np.array([0.0, np.pi / 4]))

@@ -1,4 +1,4 @@
-"""Checkpoints that survive a crash: written whole, read back only if they are."""
+"""Checkpoints that survive a crash: written completely or not at all, and used only if they are intact."""
 
 import io
 import logging
@@ -19,8 +19,8 @@ class Checkpoints:
     """The newest states of a training run in a folder, ``step-00000100.pt`` and so on.
 
     Args:
-        folder: where they are kept; made when the first one is saved.
-        keep: how many of the newest are kept. With two, one may be damaged and the run still goes on.
+        folder: of the files; created with the first one.
+        keep: how many of the newest are retained. With two, one may be damaged and the run can still be resumed.
 
     Example:
         >>> import tempfile
@@ -39,7 +39,7 @@ class Checkpoints:
         return sorted(self.folder.glob("step-*.pt"))
 
     def save(self, state: State) -> None:
-        """Keep a state, whole or not at all; drop the ones that are too old."""
+        """Save a state and delete those that are too old."""
         buffer = io.BytesIO()
         torch.save(state, buffer)
         atomic.write(self.folder / f"step-{state['step']:08d}.pt", buffer.getvalue())
@@ -47,16 +47,16 @@ class Checkpoints:
             old.unlink(missing_ok=True)
 
     def clear(self) -> None:
-        """Drop all states: the run is finished and its weights are kept elsewhere."""
+        """Delete all states: the run is finished and its weights are saved elsewhere."""
         for path in self.paths():
             path.unlink(missing_ok=True)
 
     def latest(self, device: torch.device | str = "cpu") -> State | None:
-        """The newest state that is intact; a damaged file is named, removed and passed over."""
+        """The newest intact state; a damaged file is reported and deleted."""
         for path in reversed(self.paths()):
             try:
                 return _read(path, device)
-            except Exception as error:  # whatever a damaged file makes torch or zipfile raise
+            except Exception as error:  # whatever torch or zipfile raise for a damaged file
                 logger.warning(
                     "%s is damaged (%s); going back to the one before it", path.name, _short(error)
                 )
@@ -65,7 +65,7 @@ class Checkpoints:
 
 
 def _read(path: Path, device: torch.device | str) -> State:
-    with zipfile.ZipFile(path) as archive:  # torch.load does not look at the checksums, zipfile does
+    with zipfile.ZipFile(path) as archive:  # torch.load does not verify checksums, zipfile does
         damaged = archive.testzip()
     if damaged is not None:
         raise zipfile.BadZipFile(f"wrong checksum in {damaged}")

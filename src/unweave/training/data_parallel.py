@@ -4,11 +4,11 @@ Started by torch's own launcher, on one machine or several::
 
     torchrun --nproc-per-node 2 -m unweave train dsprites batch_size=128
 
-The batch of a step and the noise of its posteriors are drawn whole, from the seed and the step, by every process; each
-then keeps its own rows. Gradients and losses are averaged. So the number of processes is no part of the experiment:
-where the loss is a mean over images, two processes follow the curve of one up to rounding. Terms that tie the images of
-a batch together (a total correlation, a covariance) are computed within each share and then averaged, as everywhere in
-data-parallel training.
+Every process draws the whole batch of a step and the whole noise of its posteriors from the seed and the step, and
+then uses its own rows. Gradients and losses are averaged. The number of processes is therefore no part of the
+experiment: where the loss is a mean over images, two processes follow the curve of one up to rounding. Terms that
+couple the images of a batch (a total correlation, a covariance) are computed within each share and then averaged, as is
+usual in data-parallel training.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ import gc
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import torch
 import torch.distributed as processes
@@ -27,6 +27,17 @@ from unweave.errors import UnweaveError
 from unweave.objectives import Loss
 
 T = TypeVar("T")
+
+
+class _Rows(Protocol):
+    """An array, a tensor or a list."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice, /) -> Any: ...
+
+
+R = TypeVar("R", bound=_Rows)
 
 
 @dataclass(frozen=True)
@@ -42,25 +53,25 @@ class Share:
     count: int = 1
 
     def check(self, batch_size: int) -> None:
-        """Refuse a batch that cannot be cut into equal parts."""
+        """Refuse a batch that cannot be divided into equal parts."""
         if batch_size % self.count:
             raise UnweaveError(
                 f"batch_size must be a multiple of the number of processes, "
                 f"got {batch_size} for {self.count} processes"
             )
 
-    def rows(self, whole: T) -> T:
-        """The rows of an array or tensor that are this process's."""
-        each = len(whole) // self.count  # type: ignore[arg-type]
-        part: T = whole[self.rank * each : (self.rank + 1) * each]  # type: ignore[index]
+    def rows(self, whole: R) -> R:
+        """This process's rows of an array or tensor."""
+        each = len(whole) // self.count
+        part: R = whole[self.rank * each : (self.rank + 1) * each]
         return part
 
     def noise(self, rows: int) -> contextlib.AbstractContextManager[Any]:
-        """While active, random tensors of ``rows`` rows are this process's rows of the whole batch's noise."""
+        """While active, a random tensor of ``rows`` rows consists of this process's rows of the whole batch's noise."""
         return contextlib.nullcontext() if self.count == 1 else _WholeNoise(self, rows)
 
     def average_loss(self, loss: Loss) -> Loss:
-        """The loss for people to read: the mean over all processes. Gradients stay with the one given."""
+        """The mean of a loss over all processes, for logs; it carries no gradients."""
         if self.count == 1:
             return loss
         given = {"total": loss.total, "reconstruction": loss.reconstruction, **loss.terms}
@@ -97,7 +108,7 @@ class Share:
         return tuple(bool(value > 0) for value in summed.tolist())
 
     def first(self, find: Callable[[], T]) -> T:
-        """What ``find`` returns in the first process, in all of them; only the first one calls it."""
+        """What ``find`` returns in the first process, which alone calls it, for all processes."""
         if self.count == 1:
             return find()
         box: list[Any] = [find() if self.rank == 0 else None]
@@ -112,7 +123,7 @@ ALONE = Share()
 
 @contextlib.contextmanager
 def launched(device: str = "cpu", environment: Mapping[str, str] = os.environ) -> Iterator[tuple[Share, str]]:
-    """This process's share and device as torch's launcher says; alone where it was not started by one.
+    """This process's share and device from the variables of torch's launcher; the whole batch without a launcher.
 
     Example:
         >>> with launched(environment={}) as (share, device):
@@ -130,8 +141,8 @@ def launched(device: str = "cpu", environment: Mapping[str, str] = os.environ) -
     try:
         yield Share(int(environment["RANK"]), count), device
     finally:
-        # Cycles in torch's wrapper keep the group alive: left to the end of the interpreter, its threads abort the
-        # process now and then.
+        # Reference cycles in torch's wrapper keep the group alive. If it lives until the interpreter ends, its threads
+        # sometimes abort the process.
         gc.collect()
         processes.destroy_process_group()
 
@@ -140,7 +151,7 @@ _IN_PLACE = (Tensor.normal_, Tensor.uniform_, Tensor.exponential_, Tensor.bernou
 
 
 class _WholeNoise(TorchFunctionMode):
-    """Draws noise for the whole batch and keeps the rows of one share."""
+    """Draws noise for the whole batch and returns the rows of one share."""
 
     def __init__(self, share: Share, rows: int) -> None:
         super().__init__()
@@ -151,10 +162,10 @@ class _WholeNoise(TorchFunctionMode):
         self, function: Any, kinds: Any, arguments: Any = (), options: Mapping[str, Any] | None = None
     ) -> Any:
         options = dict(options or {})
-        if function in (torch.normal, torch.randn_like, torch.rand_like) and self._ours(arguments[0]):
+        if function in (torch.normal, torch.randn_like, torch.rand_like) and self._is_batch(arguments[0]):
             whole = [self._whole(a) if isinstance(a, Tensor) else a for a in arguments]
             return self.share.rows(function(*whole, **options))
-        if function in _IN_PLACE and self._ours(arguments[0]):
+        if function in _IN_PLACE and self._is_batch(arguments[0]):
             drawn = function(self._whole(arguments[0]), *arguments[1:], **options)
             return arguments[0].copy_(self.share.rows(drawn))
         if function in (torch.randn, torch.rand):
@@ -163,7 +174,7 @@ class _WholeNoise(TorchFunctionMode):
                 return self.share.rows(function((self.rows * self.share.count, *size[1:]), **options))
         return function(*arguments, **options)
 
-    def _ours(self, value: Any) -> bool:
+    def _is_batch(self, value: object) -> bool:
         return isinstance(value, Tensor) and value.dim() > 0 and len(value) == self.rows
 
     def _whole(self, part: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Progress of runs on a terminal: losses, speed, time left. Where there is no terminal, nothing."""
+"""Progress of runs on a terminal: losses, speed, time left. Without a terminal, nothing is shown."""
 
 from collections.abc import Mapping, Sequence
 from types import TracebackType
@@ -39,11 +39,11 @@ class TerminalDisplay:
 
     @classmethod
     def of(cls, steps: Mapping[str, int], quiet: bool) -> "TerminalDisplay":
-        """A display on standard error, unless told to be quiet."""
+        """A display on standard error, silent if ``quiet``."""
         return cls(steps, Console(stderr=True, quiet=quiet))
 
     def show(self, step: int, record: Record | None) -> None:
-        """Move the bar of the only run; change the numbers when there are new ones."""
+        """Move the bar of the only run, and update its numbers if the step was logged."""
         self._move(next(iter(self.tasks)), step, record)
 
     def show_last(self, title: str, history: Sequence[Record]) -> None:
@@ -56,7 +56,7 @@ class TerminalDisplay:
             return
         number = self.tasks[title]
         task = self.progress.tasks[number]
-        if task.completed == 0 and step > 1:  # resumed: what was done before does not count as speed
+        if task.completed == 0 and step > 1:  # resumed: earlier steps do not count for the speed
             self.progress.reset(number, completed=step - 1)
         self.progress.update(number, completed=step)
         if record is not None:

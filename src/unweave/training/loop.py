@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 
-from unweave.data import Dataset
+from unweave.data import DATASETS, Dataset
 from unweave.gan import GAN
-from unweave.objectives import Objective
+from unweave.objectives import OBJECTIVES, Objective
+from unweave.slots import PartLike
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE, Share
 from unweave.training.trainer import Display, Outcome, Record, Reporting, Saving, Settings, Trainer
@@ -13,8 +14,8 @@ from unweave.vae import VAE
 
 def train(
     vae: VAE | GAN,
-    objective: Objective,
-    dataset: Dataset,
+    objective: Objective | PartLike,
+    dataset: Dataset | PartLike,
     *,
     steps: int,
     batch_size: int = 64,
@@ -40,8 +41,8 @@ def train(
 
     Args:
         vae: the model; trained in place, on its device. A GAN is trained with its own ``game()``.
-        objective: what to minimise.
-        dataset: where the images come from.
+        objective: what to minimise: an instance, a class, a name or a reference (``./my_loss.py:MyLoss``).
+        dataset: where the images come from, given like the objective.
         steps: total number of updates.
         batch_size: images in a batch, or pairs of images.
         learning_rate: Adam's step size; its betas are the objective's, (0.9, 0.999) for all VAEs.
@@ -64,8 +65,8 @@ def train(
     """
     trainer = Trainer(
         vae,
-        objective,
-        dataset,
+        OBJECTIVES.make(objective, latents=vae.latents),
+        DATASETS.make(dataset),
         Settings(steps, batch_size, learning_rate, seed, threads),
         saving=Saving(checkpoints, checkpoint_seconds),
         reporting=Reporting(log_every, record, resumed, display),

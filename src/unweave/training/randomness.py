@@ -1,6 +1,6 @@
-"""Counter-based randomness: what a step sees depends on the seed and the step alone.
+"""Counter-based randomness: the random numbers of a step depend on the seed and the step alone.
 
-No generator is carried from one step to the next, so there is no state to save: a run that was killed and resumed
+No generator is carried from one step to the next, so there is no state to save. A run that was killed and resumed
 draws the same batches and the same noise as one that was not.
 """
 
@@ -35,5 +35,5 @@ def seed_torch(seed: int, stream: Stream, step: int = 0) -> None:
     state = np.random.SeedSequence([seed, _STREAMS[stream], step]).generate_state(1, np.uint64)
     if torch.accelerator.is_available():
         torch.manual_seed(int(state[0]))
-    else:  # what manual_seed does then, without half a millisecond of preparing for devices that are not there
+    else:  # as manual_seed does, without spending half a millisecond on devices that do not exist
         torch.default_generator.manual_seed(int(state[0]))

@@ -1,4 +1,4 @@
-"""Ctrl-C and termination as a request: the step in hand is finished, the state is saved, then the run ends."""
+"""Ctrl-C and SIGTERM as requests: the present step is finished, the state is saved, then the run ends."""
 
 import signal
 import threading
@@ -9,8 +9,8 @@ from typing import Any
 class StopOnSignal:
     """While active, the first SIGINT or SIGTERM sets a flag; a second one stops at once.
 
-    Called, it says whether a stop was requested. Outside the main thread, where Python allows no signal handlers,
-    it never is.
+    A call returns whether a stop was requested. Outside the main thread Python allows no signal handlers, and the
+    answer is always no.
 
     Example:
         >>> import os

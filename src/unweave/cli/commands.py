@@ -1,0 +1,47 @@
+"""Commands whose help ends with the addresses of the papers it cites, and groups that suggest the nearest command."""
+
+import difflib
+
+import click
+
+from unweave.errors import UnweaveError
+from unweave.papers import footnotes
+
+
+def _write_footnotes(formatter: click.HelpFormatter) -> None:
+    """Append one line for each paper that the help written so far cites."""
+    lines = footnotes(formatter.getvalue())
+    if lines:
+        formatter.write_paragraph()
+        formatter.write("".join(f"{line}\n" for line in lines))
+
+
+class Command(click.Command):
+    """A command whose help names the papers it cites."""
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does, with the papers at the end."""
+        super().format_help(ctx, formatter)
+        _write_footnotes(formatter)
+
+
+class CommandGroup(click.Group):
+    """A group of commands that suggests the nearest one for an unknown name."""
+
+    command_class = Command
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does, with the papers at the end."""
+        super().format_help(ctx, formatter)
+        _write_footnotes(formatter)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does, with the nearest command in the error."""
+        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            nearest = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
+            available = f"available commands: {', '.join(self.list_commands(ctx))}"
+            hint = f"did you mean {nearest[0]}?" if nearest else available
+            raise UnweaveError(f"unknown command {args[0]!r}: {hint}")
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,59 @@
+"""``unweave evaluate`` and ``unweave metrics``."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from unweave.cli.commands import Command
+from unweave.cli.flags import checked_device, device_flag, metrics_flag, quiet_flag, threads_flag
+from unweave.cli.terminal import prepare_logging, print_line, print_scores, print_table, progress
+
+if TYPE_CHECKING:
+    from unweave.metrics import Score
+    from unweave.runs.run import Run
+
+
+@click.command(cls=Command)
+@click.argument("run", type=click.Path(path_type=Path))
+@metrics_flag
+@threads_flag
+@device_flag
+@quiet_flag
+def evaluate(run: Path, metrics: str | None, threads: int, device: str, quiet: bool) -> None:
+    """Score a run with every metric, or with those of --metrics; its data are encoded once and the codes saved."""
+    from unweave.runs.run import Run
+    from unweave.training import cpu
+
+    prepare_logging(quiet)
+    cpu.prepare(threads)
+    opened = Run(run)
+    names = (metrics or "all").split(",")
+    print_scores(score_run(opened, names, device=device, threads=threads, quiet=quiet), quiet=quiet)
+    print_line(f"written to {opened.folder / 'scores.json'}", quiet=quiet)
+
+
+@click.command("metrics", cls=Command)
+def list_metrics() -> None:
+    """List the metrics, what they need and what they measure."""
+    from unweave.metrics import METRICS
+
+    rows = [["metric", "needs", "what it measures"]]
+    rows += [[metric.name, ", ".join(sorted(metric.needs)), metric.sentence] for metric in METRICS.values()]
+    rows += [
+        ["elbo", "a run", "ELBO, NLL, KL and the number of latents used."],
+        ["geometry", "a run", "How close a grid of two factors stays to a copy of itself in two latents."],
+        ["log_likelihood", "a run", "Importance-weighted bound on log p(x), 5000 particles; takes minutes."],
+    ]
+    print_table(rows)
+
+
+def score_run(
+    run: "Run", metrics: Sequence[str] | None = None, *, device: str, threads: int = 1, quiet: bool
+) -> "dict[str, Score]":
+    """Score a run and show on the terminal what is being computed."""
+    from unweave.runs.evaluation import evaluate
+
+    with progress("encoding", quiet=quiet) as tell:
+        return evaluate(run, metrics=metrics, threads=threads, device=checked_device(device), tell=tell)

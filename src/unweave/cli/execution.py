@@ -1,0 +1,129 @@
+"""The flags that choose where and how many runs are executed, and the execution of runs with a display."""
+
+import contextlib
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+
+from unweave.cli.flags import out_flag, quiet_flag
+from unweave.cli.terminal import print_line
+
+if TYPE_CHECKING:
+    from unweave.runs.executors import Executor, Stop, Tell
+    from unweave.runs.sweep import Member, Sweep
+
+
+@dataclasses.dataclass(frozen=True)
+class Execution:
+    """The values of the flags of :func:`execution_flags`."""
+
+    executor: str
+    workers: int | None
+    address: str | None
+    resources: str | None
+    attempts: int | None
+    folder: Path | None
+    track: str | None
+    no_report: bool
+    quiet: bool
+
+    def make_executor(self) -> "Executor":
+        """The executor that the flags name."""
+        from unweave.runs.executors import make, read_resources
+
+        return make(
+            self.executor,
+            workers=self.workers,
+            attempts=self.attempts,
+            address=self.address,
+            resources=read_resources(self.resources) if self.resources else None,
+        )
+
+    def print_line(self, text: str, *, title: str = "") -> None:
+        """Print a title in bold and the text after it, unless --quiet is given."""
+        print_line(text, title=title, quiet=self.quiet)
+
+
+_FLAGS = (
+    click.option("--executor", default="local", show_default=True, help="local, inline or ray."),
+    click.option(
+        "--workers", type=click.IntRange(min=1), help="Number of runs at a time [default: one per core]."
+    ),
+    click.option("--address", help="Ray cluster: auto, host:6379, ray://host:10001."),
+    click.option(
+        "--resources", metavar="CPU=1,GPU=0.5", help="Resources of the Ray cluster that one run uses."
+    ),
+    click.option(
+        "--attempts",
+        type=click.IntRange(min=1),
+        help="Number of processes that may die before a run counts as failed [default: 3].",
+    ),
+    out_flag("folder", "Folder [default: runs/NAME, runs/reproduce]."),
+    click.option("--track", help="Also send each run to a tracker: tensorboard or mlflow."),
+    click.option("--no-report", is_flag=True, help="Write no page at the end."),
+    quiet_flag,
+)
+
+
+def execution_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the flags that choose the executor; the command receives them as one ``execution``."""
+
+    @functools.wraps(command)
+    def with_execution(**values: Any) -> None:
+        flags = {field.name: values.pop(field.name) for field in dataclasses.fields(Execution)}
+        command(**values, execution=Execution(**flags))
+
+    for flag in reversed(_FLAGS):
+        with_execution = flag(with_execution)
+    return with_execution
+
+
+@contextlib.contextmanager
+def display_and_stop(
+    members: "Sequence[Member]", folder: Path, execution: Execution
+) -> "Iterator[tuple[Tell, Stop]]":
+    """A display of the runs and a stop that Ctrl-C sets; after a stop the command exits with code 130.
+
+    Args:
+        members: the runs to be executed.
+        folder: the folder in which a tracker gets its own.
+        execution: the flags.
+    """
+    from unweave.runs.display import SweepDisplay
+    from unweave.runs.trackers import tracking
+    from unweave.training.signals import StopOnSignal
+
+    console = Console(stderr=True, quiet=execution.quiet, soft_wrap=True, highlight=False)
+    with StopOnSignal() as stop, SweepDisplay(members, console) as display:
+        yield tracking(display.tell, execution.track, folder), stop
+    if stop():
+        execution.print_line("stopped; run the same command again to resume")
+        sys.exit(130)
+
+
+def execute(sweep: "Sweep", executor: "Executor", execution: Execution) -> None:
+    """Execute the unfinished runs of a sweep; Ctrl-C saves the active runs."""
+    with display_and_stop(sweep.todo, sweep.folder, execution) as (tell, stop):
+        sweep.execute(executor, tell, stop)
+
+
+def conclude(sweep: "Sweep", execution: Execution) -> None:
+    """Print how the runs of a sweep ended and write its page; exit with code 1 if a run failed."""
+    from unweave.runs.sweep import describe
+
+    execution.print_line(describe(sweep))
+    for member in sweep.members:
+        if member.run.status == "failed":
+            execution.print_line(f"failed: {member.run.reason}; see: unweave runs log {member.run.folder}")
+    if not execution.no_report:
+        from unweave.reports import write_sweep_report
+
+        execution.print_line(f"report: {write_sweep_report(sweep)}")
+    if sweep.statuses["failed"]:
+        sys.exit(1)

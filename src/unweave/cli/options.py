@@ -1,0 +1,53 @@
+"""``unweave options`` and ``unweave objectives``: what the config can choose."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from unweave.cli.commands import Command
+from unweave.cli.flags import out_flag
+from unweave.cli.terminal import as_typed, print_table
+
+
+@click.command(cls=Command)
+def options() -> None:
+    """List every key that `train` accepts, with its default."""
+    import dataclasses
+
+    from unweave.runs.config import SLOTS, Config
+    from unweave.slots import describe
+
+    rows = [["key", "default", "description"]]
+    for field in dataclasses.fields(Config):
+        if field.name in SLOTS:
+            default = getattr(field.default, "name", "")
+            rows.append([field.name, default, f"one of {', '.join(SLOTS[field.name])}"])
+            for name, part in SLOTS[field.name].loadable():
+                rows += _option_rows(field.name, name, part)
+        else:
+            rows.append([field.name, as_typed(field.default), describe(field.type)])
+    print_table(rows)
+
+
+def _option_rows(slot: str, name: str, part: type) -> Iterator[list[str]]:
+    """One row for each option of a part."""
+    from unweave.slots import describe, options_of, type_hints
+
+    types = type_hints(part)
+    for option, parameter in options_of(part).items():
+        description = f"{describe(types.get(option))} ({name})"
+        yield [f"  {slot}.{option}", as_typed(parameter.default), description]
+
+
+@click.command(cls=Command)
+@out_flag("path", "Write the table to this file.")
+def objectives(path: Path | None) -> None:
+    """Print the table of objectives as Markdown: equation, paper and command of each."""
+    from unweave import atomic
+    from unweave.reports.objectives import objectives_page
+
+    if path is None:
+        click.echo(objectives_page(), nl=False)
+    else:
+        atomic.write(path, objectives_page())

@@ -1,0 +1,35 @@
+"""``unweave report``."""
+
+from pathlib import Path
+
+import click
+
+from unweave.cli.commands import Command
+from unweave.cli.evaluate import score_run
+from unweave.cli.flags import out_flag, quiet_flag
+from unweave.cli.terminal import prepare_logging, print_line
+
+
+@click.command(cls=Command)
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@out_flag("path", "File of the page [default: RUN/report.html].")
+@quiet_flag
+def report(runs: tuple[Path, ...], path: Path | None, quiet: bool) -> None:
+    """Write one self-contained HTML page about a run, a sweep, or several runs side by side."""
+    from unweave.reports import write_comparison_report, write_run_report, write_sweep_report
+    from unweave.runs.run import Run
+    from unweave.runs.sweep import MANIFEST, Sweep
+
+    prepare_logging(quiet)
+    if len(runs) == 1 and (runs[0] / MANIFEST).exists():
+        print_line(f"report: {write_sweep_report(Sweep(runs[0]), path)}", quiet=quiet)
+        return
+    opened = [Run(folder) for folder in runs]
+    for run in opened:
+        if not run.scores:
+            score_run(run, device="cpu", quiet=quiet)
+    if len(opened) == 1:
+        written = write_run_report(opened[0], path)
+    else:
+        written = write_comparison_report(opened, path or Path("comparison.html"))
+    print_line(f"report: {written}", quiet=quiet)

@@ -1,0 +1,93 @@
+"""Output on the terminal: lines, tables, scores, pictures, progress and log messages."""
+
+import contextlib
+import inspect
+import logging
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.logging import RichHandler
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from unweave.metrics import Score
+    from unweave.theory.prior_pictures import TableAndPictures
+
+_output = Console(soft_wrap=True, highlight=False)
+
+
+def print_line(text: str, *, title: str = "", quiet: bool = False) -> None:
+    """Print a title in bold and the text after it, unless ``quiet``."""
+    if not quiet:
+        _output.print(Text.assemble((title, "bold"), text))  # not as markup: a path may contain brackets
+
+
+def print_table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows in aligned columns; lines are not wrapped, whatever the width of the terminal."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def print_scores(scores: "Mapping[str, Score]", *, quiet: bool) -> None:
+    """Print scores as a table with their 95 % intervals, their range and which end of the range is better."""
+    if quiet:
+        return
+    rows = [["score", "value", "95 % interval", "range", "better"]]
+    for name, score in scores.items():
+        interval = f"{score.low:.3f} to {score.high:.3f}" if score.low is not None else ""
+        low, high = (f"{end:g}" if end is not None else "..." for end in score.range)
+        better = "higher" if score.higher_is_better else "lower"
+        rows.append([name, f"{score.value:.3f}", interval, f"{low} to {high}", better])
+    print_table(rows)
+
+
+def print_theory(result: "TableAndPictures", folder: Path, prefix: str = "") -> None:
+    """Print the table of a result of theory and save its pictures."""
+    from unweave.plots import save
+
+    print_table(result.rows)
+    for name, figure in result.pictures.items():
+        print_line(f"picture: {save(figure, folder / f'{prefix}{name}.png', dpi=150)}")
+
+
+@contextlib.contextmanager
+def progress(first: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """A spinner on a terminal; yields the function that changes its text."""
+    console = Console(stderr=True, quiet=quiet)
+    with console.status(first) if console.is_terminal else Console(quiet=True).status("") as status:
+        yield status.update
+
+
+def prepare_logging(quiet: bool) -> None:
+    """Log messages of the library on standard error, one line each; only errors if ``quiet``."""
+    handler = RichHandler(console=Console(stderr=True), show_time=False, show_path=False, show_level=False)
+    logger = logging.getLogger("unweave")
+    logger.handlers = [handler]
+    logger.setLevel(logging.ERROR if quiet else logging.INFO)
+
+
+def typed_command() -> str:
+    """The command as the user typed it."""
+    return shlex.join(["unweave", *sys.argv[1:]])
+
+
+def as_typed(value: object) -> str:
+    """A value as a user would type it."""
+    if value is inspect.Parameter.empty:
+        return ""
+    if value is None:
+        return "none"
+    if isinstance(value, tuple):
+        return "[" + ",".join(map(str, value)) + "]"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def first_line(documented: object) -> str:
+    """The first line of a docstring."""
+    return (inspect.getdoc(documented) or "").partition("\n")[0]

@@ -1,0 +1,111 @@
+"""``unweave train``."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from unweave.cli.commands import Command
+from unweave.cli.evaluate import score_run
+from unweave.cli.flags import checked_device, device_flag, out_flag, quiet_flag, threads_flag
+from unweave.cli.target import split_target
+from unweave.cli.terminal import prepare_logging, print_line, print_scores, typed_command
+from unweave.errors import UnweaveError
+
+if TYPE_CHECKING:
+    from unweave.runs.run import Run
+    from unweave.training.trainer import Outcome
+
+
+@click.command(cls=Command)
+@click.argument("target", required=False)
+@click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
+@out_flag("folder", "Folder of the run [default: runs/LABEL].")
+@threads_flag
+@device_flag
+@click.option(
+    "--checkpoint-seconds",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(min=0),
+    help="Seconds between checkpoints.",
+)
+@click.option("--no-report", is_flag=True, help="Train only: compute no scores and write no page.")
+@click.option("--show-config", is_flag=True, help="Print the complete config file and exit.")
+@quiet_flag
+def train(
+    target: str | None,
+    words: tuple[str, ...],
+    folder: Path | None,
+    threads: int,
+    device: str,
+    checkpoint_seconds: float,
+    no_report: bool,
+    show_config: bool,
+    quiet: bool,
+) -> None:
+    """Train a VAE, score it and write its page.
+
+    TARGET is a data set (see `unweave data list`), a folder of images, an npz file or a config file (.yaml).
+    KEY=VALUE changes the experiment:
+
+    \b
+      unweave train dsprites
+      unweave train circles data.hole=center decoder=SpatialBroadcast steps=2000 batch_size=16
+      unweave train path/to/images/ latents=12 objective=BetaVAE objective.beta=4
+      unweave train study.yaml seed=3
+
+    To resume an interrupted run, run the same command again. `unweave options` lists all keys.
+    """  # noqa: D301
+    from unweave.runs.config import Config
+    from unweave.runs.run import Run, follow
+    from unweave.training.data_parallel import launched
+    from unweave.training.display import TerminalDisplay
+    from unweave.training.signals import StopOnSignal
+
+    prepare_logging(quiet)
+    config = Config.read(*split_target(target, words))
+    if show_config:
+        click.echo(config.to_yaml(), nl=False)
+        return
+    with launched(checked_device(device)) as (share, device), StopOnSignal() as stop:
+        if share.rank:
+            follow(config, share, device=device, threads=threads, stop=stop)
+            return
+        run = Run.create(config, folder, command=typed_command())
+        print_line(f" in {run.folder}", title=config.label, quiet=quiet)
+        with TerminalDisplay.of({config.method[-1]: config.steps}, quiet) as display:
+            outcome = run.train(
+                device=device,
+                threads=threads,
+                checkpoint_seconds=checkpoint_seconds,
+                display=display,
+                stop=stop,
+                share=share,
+            )
+    _print_outcome(run, outcome, quiet)
+    if not no_report:
+        _score_and_report(run, device, quiet)
+
+
+def _print_outcome(run: "Run", outcome: "Outcome", quiet: bool) -> None:
+    """Print how training ended; exit if it did not reach the last step."""
+    steps = run.config.steps
+    if outcome.status == "interrupted":
+        print_line(
+            f"stopped after step {outcome.step} of {steps}; run the same command again to resume", quiet=quiet
+        )
+        sys.exit(130)
+    if outcome.status == "diverged":
+        raise UnweaveError(
+            f"the run diverged: {outcome.reason}; the last checkpoint before that is in {run.folder / 'checkpoints'}"
+        )
+    print_line(f"trained {steps} steps in {run.seconds:.0f} s", quiet=quiet)
+
+
+def _score_and_report(run: "Run", device: str, quiet: bool) -> None:
+    from unweave.reports import write_run_report
+
+    print_scores(score_run(run, device=device, quiet=quiet), quiet=quiet)
+    print_line(f"report: {write_run_report(run)}", quiet=quiet)

@@ -1,0 +1,17 @@
+"""FAC figure 28: latent traversals of InfoGAN on MNIST, two categories."""
+
+from unweave.recipes.fac.digit_codes import class_in_codes, more_than_first
+from unweave.recipes.fac.gans import TWO_CATEGORIES, gans_on_digits
+from unweave.recipes.recipe import Conclusion, Job, recipe
+
+
+@recipe(
+    "fac-fig28",
+    title="Latent traversals of InfoGAN on MNIST, two categories",
+    claim="With two categories much more of the digit class goes into the continuous codes.",
+    published="pictures only",
+    runs=gans_on_digits(TWO_CATEGORIES),
+)
+def figure_28(job: Job) -> Conclusion:
+    """Traversals of codes, and how much of the class the continuous codes hold."""
+    return class_in_codes(job, more_than_first)

@@ -1,0 +1,17 @@
+"""FAC figure 30: reconstructions of InfoGAN on MNIST with varying noise, two categories."""
+
+from unweave.recipes.fac.digit_noise import class_by_noise, more_than_first
+from unweave.recipes.fac.gans import TWO_CATEGORIES, gans_on_digits
+from unweave.recipes.recipe import Conclusion, Job, recipe
+
+
+@recipe(
+    "fac-fig30",
+    title="Reconstructions of InfoGAN on MNIST with varying noise, two categories",
+    claim="With two categories the noise has more information about the digit class.",
+    published="pictures only",
+    runs=gans_on_digits(TWO_CATEGORIES),
+)
+def figure_30(job: Job) -> Conclusion:
+    """Reconstructions with different noise, and how often it changes their class."""
+    return class_by_noise(job, more_than_first)

@@ -1,0 +1,78 @@
+"""The scores that FAC compares: tables, and which model is best."""
+
+from typing import NamedTuple
+
+from matplotlib.figure import Figure
+
+from unweave.plots.sweeps import Point, trade_off
+from unweave.recipes.fac.methods import BETA_VAE, FACTOR_VAE, Method, Variant, variants_of, whole_variants
+from unweave.recipes.recipe import Job
+from unweave.recipes.table_cells import mean_and_deviation
+from unweave.runs.run import Run
+
+SCORE, HIGGINS, ERROR = "factor_vae_score", "beta_vae_score", "nll"
+"""The paper's metric, the metric of Higgins et al., and the reconstruction error, by their names in a run."""
+
+HEADINGS = {ERROR: "reconstruction error", HIGGINS: "beta-VAE score", SCORE: "FactorVAE score"}
+
+
+class BestRun(NamedTuple):
+    """A run with its variant and its FactorVAE score."""
+
+    run: Run
+    variant: Variant
+    score: float
+
+    @property
+    def title(self) -> str:
+        """What stands above its picture."""
+        return f"{self.variant.method.name}, {self.variant.label}: score {self.score:.3f}"
+
+
+def best_variant(job: Job, method: Method) -> Variant:
+    """The variant of a method with the highest mean FactorVAE score."""
+    return max(variants_of(job, method), key=lambda variant: float(job.scores(variant.name, SCORE).mean()))
+
+
+def best_run(job: Job, method: Method, data: str | None = None) -> BestRun:
+    """The run of a method, on a data set if one is named, with the highest FactorVAE score."""
+    found = [
+        BestRun(run, variant, float(score))
+        for variant in variants_of(job, method, data)
+        for run, score in zip(job.runs(variant.name), job.scores(variant.name, SCORE), strict=True)
+    ]
+    return max(found, key=lambda each: each.score)
+
+
+def score_table(job: Job, *scores: str) -> list[list[str]]:
+    """A row for each variant: the number of seeds, and mean and deviation of scores."""
+    rows = [["runs", "seeds", *(HEADINGS[score] for score in scores)]]
+    for variant in whole_variants(job):
+        runs = job.runs(variant)
+        cells = [
+            mean_and_deviation(job.scores(variant, score), ".4g", ".2g") if score in runs[0].scores else ""
+            for score in scores  # a GAN has no likelihood
+        ]
+        rows.append([variant, str(len(runs)), *cells])
+    return rows
+
+
+def error_against_score(job: Job) -> Figure:
+    """Reconstruction error against the FactorVAE score (FAC figures 5 and 10)."""
+    return trade_off(
+        {
+            method.name: [
+                Point(
+                    f"{variant.weight:g}",
+                    list(job.scores(variant.name, ERROR)),
+                    list(job.scores(variant.name, SCORE)),
+                )
+                for variant in sorted(variants_of(job, method), key=lambda variant: variant.weight)
+            ]
+            for method in (BETA_VAE, FACTOR_VAE)
+        },
+        x="reconstruction error (nats)",
+        y="FactorVAE score",
+        swept="beta and gamma",
+        unit_interval=True,
+    )

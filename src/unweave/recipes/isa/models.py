@@ -1,0 +1,174 @@
+"""The models of the ISA figures: methods, networks, and the runs on dSprites, 3D faces and cars."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from unweave.recipes.dec.models import shapes
+from unweave.recipes.recipe import Job, Scale, data_or_stand_in
+
+SCORE = "sampled_mig"
+"""MIG as its authors compute it, from samples of q(z): what this paper reports."""
+
+METHODS: dict[str, dict[str, Any]] = {
+    "β-VAE": {"objective": "BetaVAE", "prior": "StandardNormal"},
+    "β-TCVAE": {"objective": "BetaTCVAE", "prior": "StandardNormal"},
+    "ISA-VAE": {"objective": "BetaVAE", "prior": "ISA"},
+    "ISA-TCVAE": {"objective": "BetaTCVAE", "prior": "ISA"},
+}
+"""Objective and prior of the four methods on dSprites."""
+
+LEARNED = "ISA-VAE, learned"
+
+METHODS_ON_FACES: dict[str, dict[str, Any]] = {
+    "β-VAE": {"objective": "BetaVAE", "prior": "StandardNormal"},
+    "ISA-VAE": {"objective": "BetaVAE", "prior": {"name": "ISA", "p": 1.9}},
+    LEARNED: {"objective": "BetaVAE", "prior": {"name": "ISA", "learned": True}},
+}
+"""Objective and prior of the methods on 3D faces and cars, with exponents fixed and learned."""
+
+MLPS = "networks of width 256, 2,000 steps of 64 images"
+"""The small scale on 3D faces and cars."""
+
+
+class Model(NamedTuple):
+    """A method at a weight of the KL.
+
+    Example:
+        >>> Model("ISA-VAE", 2.0).label
+        'ISA-VAE, β = 2'
+    """
+
+    method: str
+    beta: float
+
+    @property
+    def label(self) -> str:
+        """The name of the variant."""
+        return f"{self.method}, β = {self.beta:g}"
+
+    def settings(self, methods: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """What the variant sets."""
+        own = methods[self.method]
+        return {**own, "objective": {"name": own["objective"], "beta": self.beta}}
+
+
+def grid(methods: Sequence[str], betas: Sequence[float]) -> list[Model]:
+    """Every method at every beta; at beta 1 the TC-VAEs are the VAEs, and are omitted.
+
+    Example:
+        >>> [model.label for model in grid(["β-VAE", "β-TCVAE"], [1.0, 2.0])]
+        ['β-VAE, β = 1', 'β-VAE, β = 2', 'β-TCVAE, β = 2']
+    """
+    return [Model(name, beta) for name in methods for beta in betas if beta != 1 or "TC" not in name]
+
+
+def variants(
+    models: Sequence[Model], methods: Mapping[str, Mapping[str, Any]] = METHODS
+) -> dict[str, dict[str, Any]]:
+    """The variants of a study of models.
+
+    Example:
+        >>> variants([Model("β-VAE", 2.0)])
+        {'β-VAE, β = 2': {'objective': {'name': 'BetaVAE', 'beta': 2.0}, 'prior': 'StandardNormal'}}
+    """
+    return {model.label: model.settings(methods) for model in models}
+
+
+def sprites(scale: Scale) -> dict[str, Any]:
+    """What all runs on dSprites have in common: the MLPs of appendix A.4 and table 1; at small scale those of DEC.
+
+    Example:
+        >>> base = sprites("paper")
+        >>> base["steps"], base["batch_size"], base["latents"], base["decoder"]["hidden"]
+        (7200, 2048, 20, [1200, 1200, 1200])
+    """
+    if (
+        scale == "small"
+    ):  # convolutions learn more in a minute, and DEC has the runs of the normal prior already
+        return shapes(scale)
+    return {**mlp(scale), "data": "DSprites", "latents": 20}
+
+
+def mlp(scale: Scale) -> dict[str, Any]:
+    """The networks of appendix A.4 and their training (tables 1 and 2), reduced below the paper's scale.
+
+    Example:
+        >>> mlp("paper")["encoder"]
+        {'name': 'MLP', 'hidden': [1200, 1200]}
+    """
+    width = {"smoke": 16, "small": 256, "paper": 1200}[scale]
+    return {
+        "encoder": {"name": "MLP", "hidden": [width, width]},
+        "decoder": {"name": "MLP", "hidden": [width, width, width]},
+        "learning_rate": 1e-3,
+        "batch_size": {"smoke": 8, "small": 64, "paper": 2048}[scale],
+        "steps": {"smoke": 3, "small": 2000, "paper": 20 * 737_280 // 2048}[scale],
+    }
+
+
+def small_images(scale: Scale, data: Mapping[str, Any], images: int) -> dict[str, Any]:
+    """What the runs on 3D faces or cars have in common: the MLPs of A.4, 10 latents, 1,500 epochs in the paper.
+
+    Example:
+        >>> small_images("paper", {"name": "Faces3D"}, 127_050)["steps"]
+        93000
+    """
+    base = {**mlp(scale), "data": dict(data), "latents": 10}
+    return base | ({"steps": 1500 * (images // 2048)} if scale == "paper" else {})
+
+
+def face_models(scale: Scale) -> list[Model]:
+    """The models on 3D faces: three methods over beta.
+
+    Example:
+        >>> len(face_models("paper"))
+        18
+    """
+    betas = {"smoke": [1.0], "small": [0.5, 1.0, 2.0], "paper": [0.5, 1.0, 2.0, 3.0, 4.0, 5.0]}[scale]
+    return grid(list(METHODS_ON_FACES), betas)
+
+
+def faces(scale: Scale) -> dict[str, Any]:
+    """The runs of figures 5c and 7: 3D faces over beta, exponents fixed and learned (ISA table 2).
+
+    Example:
+        >>> faces("paper")["base"]["steps"], faces("paper")["base"]["latents"]
+        (93000, 10)
+    """
+    return {
+        "base": small_images(scale, data_or_stand_in("Faces3D", "Objects3D", channels=1)[0], 127_050),
+        "variants": variants(face_models(scale), METHODS_ON_FACES),
+        "seeds": {"smoke": 2, "small": 4, "paper": 15}[scale],
+        "metrics": [SCORE],
+    }
+
+
+def note_protocol_of_sprites(job: Job) -> None:
+    """Note how the runs on dSprites differ from the paper's.
+
+    Example:
+        >>> from unweave.recipes.recipe import RECIPES
+        >>> job = Job(RECIPES["isa-fig5a"], "smoke")
+        >>> note_protocol_of_sprites(job)
+        >>> job.notes
+        ['A few steps of tiny networks: this only shows that it runs.']
+    """
+    paper = "MLPs of width 1,200, 20 latents in 5 subspaces, 7,200 steps of 2,048 images (20 epochs), 50 runs"
+    ours = "narrow convolutions (8 to 16 channels), 10 latents in subspaces of 4, 3 and 3, 3,000 steps of 32 images"
+    note_protocol(job, ours, paper)
+
+
+def note_protocol(job: Job, ours: str, paper: str) -> None:
+    """Note our protocol and the paper's, where they differ.
+
+    Example:
+        >>> from unweave.recipes.recipe import RECIPES
+        >>> job = Job(RECIPES["isa-fig6"], "paper")
+        >>> note_protocol(job, "few runs", "many runs")
+        >>> job.notes
+        []
+    """
+    if job.scale == "small":
+        job.note(f"{ours[0].upper()}{ours[1:]}, {len(job.runs(job.variants[0]))} runs; the paper: {paper}.")
+    elif job.scale == "smoke":
+        job.note("A few steps of tiny networks: this only shows that it runs.")

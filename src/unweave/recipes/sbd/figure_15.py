@@ -1,0 +1,17 @@
+"""SBD figure 15: latent space geometry, circles X-H with a hole in the centre."""
+
+from unweave.recipes.recipe import Conclusion, Job, recipe
+from unweave.recipes.sbd.geometry import broadcast_generalises, broadcast_higher, geometry_conclusion
+from unweave.recipes.sbd.models import circles
+
+
+@recipe(
+    "sbd-fig15",
+    title="Latent space geometry, circles X-H with a hole in the centre",
+    claim="The hole is a serious challenge for the DeConv decoder, and the Spatial Broadcast decoder helps a lot.",
+    published="pictures only (figure 15); 15 replicas",
+    runs=circles("xh", hole="center", factor=["paper"]),
+)
+def figure_15(job: Job) -> Conclusion:
+    """Figure 14 with a hole in the centre."""
+    return geometry_conclusion(job, [*broadcast_higher(job), *broadcast_generalises(job)])

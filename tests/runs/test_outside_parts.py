@@ -1,0 +1,237 @@
+"""A part from outside through every door: command line, workers, Ray, search, recipes, entry points; and gone."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file
+
+from unweave.errors import UnweaveError
+from unweave.runs import Config, Run
+
+PARTS = """
+import math
+from torch import nn
+
+
+class TinyDecoder(nn.Module):
+    def __init__(self, latents: int, output_shape: tuple[int, int, int], *, width: int = 6) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(latents, width),
+            nn.Tanh(),
+            nn.Linear(width, math.prod(output_shape)),
+            nn.Unflatten(1, output_shape),
+        )
+
+    def forward(self, codes):
+        return self.layers(codes)
+"""
+LOSS = """
+from unweave.objectives import Loss, Objective, Progress
+from unweave.objectives.core import bound
+
+
+class MyLoss(Objective):
+    def __init__(self, *, weight: float = 2.0) -> None:
+        super().__init__()
+        self.weight = weight
+
+    def forward(self, vae, images, progress: Progress) -> Loss:
+        made = bound(vae, images)
+        return Loss(made.reconstruction + self.weight * made.kl, made.reconstruction, made.terms)
+"""
+SMALL = [
+    *("circles", "data.size=32", "encoder=MLP", "encoder.hidden=[6]", "latents=2", "batch_size=4", "steps=6"),
+]
+MINE = ["decoder=my_parts:TinyDecoder", "objective=./my_loss.py:MyLoss"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "my_parts.py").write_text(PARTS)
+    (tmp_path / "my_loss.py").write_text(LOSS)
+    return tmp_path
+
+
+def unweave(folder: Path, *arguments: str, path: str = "", ok: bool = True) -> str:
+    """Run the command in a process of its own, in a folder; its output."""
+    found = os.pathsep.join(part for part in (path, os.environ.get("PYTHONPATH", "")) if part)
+    environment = {**os.environ, "PYTHONPATH": found, "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, "-P", "-m", "unweave", *arguments]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=280)
+    said = done.stdout + done.stderr
+    assert "Traceback" not in said, said
+    assert (done.returncode == 0) == ok, said
+    return said
+
+
+def study(folder: Path, **more: object) -> str:
+    data = {"name": "Circles", "size": 32}
+    base = {
+        "data": data,
+        "encoder": {"name": "MLP", "hidden": [6]},
+        "latents": 2,
+        "batch_size": 4,
+        "steps": 4,
+    }
+    parts = {"decoder": "my_parts:TinyDecoder", "objective": "./my_loss.py:MyLoss"}
+    (folder / "study.yaml").write_text(json.dumps({"base": {**base, **parts}, **more}))
+    return "study.yaml"
+
+
+def test_train_evaluate_and_report(folder: Path) -> None:
+    unweave(folder, "train", *SMALL, *MINE, "objective.weight=3", "--out", "run", "--no-report")
+    said = unweave(folder, "evaluate", "run", "--metrics", "mig,elbo")
+    assert "mig" in said
+    unweave(folder, "report", "run")
+    assert (folder / "run" / "report.html").exists()
+    run = Run(folder / "run")
+    made = json.loads((folder / "run" / "run.json").read_text())
+    assert made["parts"]["decoder"]["file"] == str(folder / "my_parts.py")
+    assert len(made["parts"]["objective"]["sha256"]) == 64
+    assert run.config.label.startswith("Circles-MyLoss-TinyDecoder-seed0-")
+    assert run.config.objective.options == {"weight": 3.0}
+
+
+def test_the_same_command_resumes_and_an_edited_file_is_another_run(folder: Path) -> None:
+    words = ["data=circles", *SMALL[1:], f"decoder={folder / 'my_parts.py'}:TinyDecoder"]
+    first = Config.read(words=words)
+    (folder / "moved").mkdir()
+    (folder / "moved" / "my_parts.py").write_text(PARTS)
+    moved = Config.read(words=[*words[:-1], f"decoder={folder / 'moved' / 'my_parts.py'}:TinyDecoder"])
+    assert moved.identity == first.identity  # the same code in another place
+    run = Run.create(first, folder / "run")
+    (folder / "my_parts.py").write_text(PARTS.replace("Tanh", "ReLU"))
+    assert Config.read(words=words).identity != first.identity
+    with pytest.raises(UnweaveError, match=r"the decoder TinyDecoder of .*my_parts.py has changed since"):
+        Run(run.folder).train()
+
+
+def test_a_sweep_of_local_workers_equals_one_in_this_process(folder: Path) -> None:
+    name = study(folder, seeds=2)
+    unweave(folder, "sweep", name, "--out", "local", "--workers", "2", "--no-report")
+    unweave(folder, "sweep", name, "--out", "inline", "--executor", "inline", "--no-report")
+    runs = sorted(path.name for path in (folder / "local").iterdir() if (path / "run.json").exists())
+    assert len(runs) == 2
+    for run in runs:
+        one, two = (load_file(folder / place / run / "model.safetensors") for place in ("local", "inline"))
+        for key, weights in one.items():
+            np.testing.assert_array_equal(weights, two[key])
+
+
+@pytest.mark.slow
+def test_a_sweep_on_ray(folder: Path) -> None:
+    pytest.importorskip("ray")
+    unweave(folder, "sweep", study(folder, seeds=2), "--executor", "ray", "--out", "ray", "--no-report")
+    finished = [Run(path).status for path in (folder / "ray").iterdir() if (path / "run.json").exists()]
+    assert finished == ["finished", "finished"]
+
+
+def test_a_search_varies_an_option_of_an_outside_part(folder: Path) -> None:
+    name = study(folder, search={"decoder.width": {"low": 3, "high": 9, "whole": True}})
+    unweave(folder, "tune", name, "--trials", "2", "--out", "tuned", "--executor", "inline", "--no-report")
+    runs = [Run(path) for path in (folder / "tuned").iterdir() if (path / "run.json").exists()]
+    assert len(runs) == 2
+    assert all(3 <= run.config.decoder.options["width"] <= 9 for run in runs)
+
+
+def test_published_figures_with_an_outside_decoder_at_smoke_scale(folder: Path) -> None:
+    mine = ("--scale", "smoke", "--decoder", "my_parts:TinyDecoder")
+    said = unweave(folder, "reproduce", "fac-fig7", *mine)
+    assert "TinyDecoder in every run" in said
+    # This one compares two decoders: the stranger's takes the place of the paper's own.
+    said = unweave(folder, "reproduce", "sbd-fig4", *mine)
+    assert "TinyDecoder in the place of Spatial Broadcast" in said
+    decoders = {Run(path.parent).config.decoder.label for path in (folder / "runs").rglob("run.json")}
+    assert {"Deconv", "TinyDecoder"} <= decoders
+
+
+@pytest.mark.parametrize(
+    ("word", "sentence"),
+    [
+        ("decoder=my_parts:Nothing", "my_parts:Nothing cannot be loaded: my_parts has no 'Nothing'"),
+        ("decoder=nowhere:Nothing", "nowhere:Nothing cannot be loaded: there is no module nowhere"),
+        ("decoder=./nowhere.py:Nothing", "cannot be loaded: there is no file"),
+        (
+            "objective=my_parts:TinyDecoder",
+            "must be a class that inherits from unweave.objectives.core.Objective",
+        ),
+        ("decoder=subprocess:Popen", "must be a class that inherits from torch.nn.modules.module.Module"),
+        ("decoder.widht=3", "unknown option of decoder TinyDecoder 'widht': did you mean width?"),
+        ("decoder=./broken.py:Part", "ZeroDivisionError"),
+        ("decoder=./builds.py:Part", "cannot be built: RuntimeError: not today"),
+    ],
+)
+def test_a_missing_or_broken_part_is_one_sentence(folder: Path, word: str, sentence: str) -> None:
+    (folder / "broken.py").write_text("1 / 0")
+    (folder / "builds.py").write_text(
+        "from torch import nn\nclass Part(nn.Module):\n    def __init__(self): raise RuntimeError('not today')\n"
+    )
+    words = [*SMALL, "decoder=my_parts:TinyDecoder", word] if "." in word.split("=")[0] else [*SMALL, word]
+    said = unweave(folder, "train", *words, "--out", "run", ok=False)
+    assert sentence in said
+    # At most the line that names the run stands before it.
+    assert len(said.strip().splitlines()) == 1 + ("Part-seed0" in said)
+
+
+def test_an_error_inside_a_part_names_its_line(folder: Path) -> None:
+    broken = PARTS.replace("return self.layers(codes)", "return self.layers(codes)[:, 99]")
+    (folder / "my_parts.py").write_text(broken)
+    said = unweave(folder, "train", *SMALL, "decoder=my_parts:TinyDecoder", "--out", "run", ok=False)
+    line = broken.splitlines().index("        return self.layers(codes)[:, 99]") + 1
+    assert f"TinyDecoder of {folder / 'my_parts.py'}, line {line} failed: IndexError" in said
+    assert "IndexError" in (folder / "run" / "log.txt").read_text()
+
+
+def test_a_run_whose_part_is_gone_can_still_be_read(folder: Path) -> None:
+    unweave(folder, "train", *SMALL, *MINE, "--out", "runs/mine")
+    (folder / "my_parts.py").unlink()
+    run = Run(folder / "runs" / "mine")
+    assert run.status == "finished"
+    assert len(run.history) == 6
+    assert "elbo" in run.scores
+    assert "mine" in unweave(folder, "runs", "list")
+    unweave(folder, "runs", "show", "runs/mine")
+    said = unweave(folder, "evaluate", "runs/mine", ok=False)
+    assert "the decoder TinyDecoder comes from" in said
+    assert str(folder / "my_parts.py") in said
+    assert "histories, scores and pages that exist can be read without it" in said
+    assert len(said.strip().splitlines()) == 1
+
+
+def test_an_installed_package_registers_its_parts(folder: Path) -> None:
+    """What pip leaves behind: the package, and the folder that describes it."""
+    site = folder / "site-packages"
+    (site / "tiny_package").mkdir(parents=True)
+    (site / "tiny_package" / "__init__.py").write_text(PARTS)
+    described = site / "tiny_package-1.2.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: tiny-package\nVersion: 1.2\n")
+    (described / "top_level.txt").write_text("tiny_package\n")
+    points = "TinyDecoder = tiny_package:TinyDecoder\nBroken = tiny_package:Nothing\n"
+    (described / "entry_points.txt").write_text(f"[unweave.decoders]\n{points}")
+    (folder / "work").mkdir()
+    said = unweave(folder / "work", "options", path=str(site))
+    assert "SpatialBroadcast, CoordConv, MLP, DCGAN, TinyDecoder" in said
+    assert "Broken of package tiny-package cannot be loaded" in said
+    said = unweave(folder / "work", "train", *SMALL, "decoder=TinyDecodr", path=str(site), ok=False)
+    assert "did you mean TinyDecoder" in said
+    unweave(
+        folder / "work",
+        "train",
+        *SMALL,
+        "decoder=tiny-decoder",
+        "--out",
+        "run",
+        "--no-report",
+        path=str(site),
+    )
+    made = json.loads((folder / "work" / "run" / "run.json").read_text())
+    assert made["parts"]["decoder"] == {"package": "tiny-package", "version": "1.2"}
+    said = unweave(folder / "work", "evaluate", "run", ok=False)
+    assert "the decoder TinyDecoder comes from tiny-package 1.2 and is missing" in said
