@@ -41,3 +41,6 @@ class Optimizer(ABC):
     @abstractmethod
     def build(self, trained: Trained, learning_rate: float) -> torch.optim.Optimizer:
         """The torch optimiser of some parameters."""
+
+    def before_step(self, optimizer: torch.optim.Optimizer, fraction: float) -> None:  # noqa: B027  most rules stay
+        """Change the rule before a step, given the fraction of all steps that is done."""

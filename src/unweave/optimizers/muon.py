@@ -47,6 +47,7 @@ class Muon(Optimizer):
         eps: of Adam.
         weight_decay: decoupled, for matrices only.
         code_layers: let Muon take the layers that face the code too.
+        begins: fraction of all steps from which Muon takes over; before, Adam trains everything.
 
     Reference: Jordan et al. 2024; the scale of a step is that of Liu et al. 2025.
 
@@ -67,7 +68,10 @@ class Muon(Optimizer):
         eps: float = 1e-8,
         weight_decay: float = 0.0,
         code_layers: bool = False,
+        begins: float = 0.0,
     ) -> None:
+        if not 0 <= begins <= 1:
+            raise UnweaveError(f"optimizer.begins must be from 0 to 1, got {begins:g}")
         if adam_rate <= 0:
             raise UnweaveError(f"optimizer.adam_rate must be greater than 0, got {adam_rate:g}")
         if not 0 <= momentum < 1:
@@ -76,16 +80,16 @@ class Muon(Optimizer):
             raise UnweaveError(f"optimizer.iterations must be at least 1, got {iterations}")
         self.betas, self.eps, _, self.weight_decay = checked(betas, eps, False, weight_decay)
         self.adam_rate, self.momentum, self.iterations = adam_rate, momentum, iterations
-        self.code_layers = code_layers
+        self.code_layers, self.begins = code_layers, begins
 
     def build(self, trained: Trained, learning_rate: float) -> torch.optim.Optimizer:
         """Muon of some parameters, as one group, or two if layers face a code."""
         apart = {id(weight) for weight in trained.facing_code} if not self.code_layers else set()
         inner = [weight for weight in trained.parameters if id(weight) not in apart]
         facing = [weight for weight in trained.parameters if id(weight) in apart]
-        groups: list[dict[str, Any]] = [{"params": inner, "muon": True}]
+        groups: list[dict[str, Any]] = [{"params": inner, "muon": True, "facing": False}]
         return OrthogonalMomentum(
-            [*groups, *([{"params": facing, "muon": False}] if facing else [])],
+            [*groups, *([{"params": facing, "muon": False, "facing": True}] if facing else [])],
             learning_rate,
             adam_rate=self.adam_rate,
             momentum=self.momentum,
@@ -94,6 +98,11 @@ class Muon(Optimizer):
             eps=self.eps,
             weight_decay=self.weight_decay,
         )
+
+    def before_step(self, optimizer: torch.optim.Optimizer, fraction: float) -> None:
+        """Let Muon take over when its time has come."""
+        for group in optimizer.param_groups:
+            group["muon"] = fraction >= self.begins and not group["facing"]
 
 
 class OrthogonalMomentum(torch.optim.Optimizer):
@@ -155,6 +164,7 @@ class OrthogonalMomentum(torch.optim.Optimizer):
             "weight_decay": weight_decay,
             "thin": thin,
             "muon": True,
+            "facing": False,
         }
         super().__init__(cast(Any, params), defaults)
 
@@ -180,7 +190,8 @@ class OrthogonalMomentum(torch.optim.Optimizer):
         buffers: list[Tensor] = []
         for weight in weights:
             state = self.state[weight]
-            if not state:
+            if "momentum" not in state:
+                state.clear()
                 state["momentum"] = torch.zeros_like(weight)
             buffers.append(state["momentum"])
         momentum: float = group["momentum"]
@@ -196,7 +207,8 @@ class OrthogonalMomentum(torch.optim.Optimizer):
     def _adam_step(self, weights: list[Tensor], group: dict[str, Any]) -> None:
         for weight in weights:
             state = self.state[weight]
-            if not state:
+            if "exp_avg" not in state:
+                state.clear()
                 state["step"] = torch.zeros((), dtype=torch.float32, device=weight.device)
                 state["exp_avg"] = torch.zeros_like(weight)
                 state["exp_avg_sq"] = torch.zeros_like(weight)
@@ -275,7 +287,9 @@ def orthogonalise(matrices: Sequence[Tensor], iterations: int = 4) -> list[Tenso
     results = list(matrices)
     for grams in by_side.values():
         factors = _product_of_steps(torch.cat(list(grams.values())), iterations)
-        for shape, factor in zip(grams, torch.split(factors, [len(gram) for gram in grams.values()]), strict=True):
+        for shape, factor in zip(
+            grams, torch.split(factors, [len(gram) for gram in grams.values()]), strict=True
+        ):
             stack, factor = stacks[shape], factor / traces[shape].sqrt()
             product = torch.bmm(factor, stack) if shape[0] <= shape[1] else torch.bmm(stack, factor)
             for index, result in zip(by_shape[shape], product, strict=True):
