@@ -30,9 +30,11 @@ ALLOWED = {
 }
 ALLOWED["objectives"] = ALLOWED["vae"] | {"vae"}
 ALLOWED["standardise"] = ALLOWED["vae"] | {"vae"}
+ALLOWED["optimizers"] = GROUND
+ALLOWED["schedules"] = ALLOWED["objectives"] | {"objectives"}
 ALLOWED["gan"] = ALLOWED["objectives"] | {"objectives"}
 ALLOWED["theory"] = ALLOWED["objectives"] | {"objectives", "data", "plots", "metrics"}
-ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data"}
+ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data", "optimizers", "schedules"}
 ALLOWED["model_metrics"] = ALLOWED["gan"] | {"gan", "data", "metrics"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "model_metrics", "standardise"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs", "plots", "theory"}

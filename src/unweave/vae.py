@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
-from torch.distributions import Distribution
+from torch.distributions import Distribution, Independent
 
 from unweave.errors import UnweaveError
 from unweave.functional.divergence import kl_parts
@@ -117,6 +117,8 @@ class VAE(nn.Module):
         self.pairing = pairing
         self.latents = posterior.latents
         self.image_shape = likelihood.image_shape
+        self.open_latents: int | None = None
+        """How many latents, from the first on, a schedule lets carry anything at present; none: all."""
 
     @classmethod
     def assemble(
@@ -172,10 +174,14 @@ class VAE(nn.Module):
     def encode(self, images: Tensor) -> Distribution:
         """``q(z|x)`` of images in [0, 1], ``(n, *image_shape)``."""
         q: Distribution = self.posterior(self.encoder(images))
-        return q
+        return q if self.open_latents is None else _first_latents(q, self.open_latents)
 
     def decode(self, codes: Tensor) -> Distribution:
         """``p(x|z)`` of codes ``(n, latents)``."""
+        if self.open_latents is not None:
+            codes = torch.cat(
+                [codes[:, : self.open_latents], torch.zeros_like(codes[:, self.open_latents :])], 1
+            )
         p: Distribution = self.likelihood(self.decoder(codes))
         return p
 
@@ -245,6 +251,15 @@ class VAE(nn.Module):
     def _blocks(self, images: NDArray[Any], block: int) -> Iterator[Tensor]:
         for start in range(0, len(images), block):
             yield as_tensor(images[start : start + block], self.device)
+
+
+def _first_latents(q: Distribution, count: int) -> Distribution:
+    """Gaussian posteriors of which all latents but the first ones are N(0, 1)."""
+    assert isinstance(q, Independent)
+    each = q.base_dist
+    mean = torch.cat([each.loc[:, :count], torch.zeros_like(each.loc[:, count:])], 1)
+    scale = torch.cat([each.scale[:, :count], torch.ones_like(each.scale[:, count:])], 1)
+    return Independent(type(each)(mean, scale, validate_args=False), 1, validate_args=False)
 
 
 def as_tensor(images: NDArray[Any], device: torch.device | str = "cpu") -> Tensor:

@@ -1,13 +1,13 @@
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from unweave.data import Circles
 from unweave.errors import UnweaveError
 from unweave.objectives import BetaVAE, FactorVAE, Loss, Objective, Progress
+from unweave.optimizers import Optimizer, Trained
 from unweave.training import Outcome, Trainer, train
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.randomness import generator, seed_torch
@@ -192,19 +192,22 @@ def test_steps_by_hand_are_the_steps_of_the_loop() -> None:
     assert_same_weights(vae, whole)
 
 
+class Sgd(Optimizer):
+    """A stranger's optimiser that remembers what it was given."""
+
+    def __init__(self) -> None:
+        self.built: list[tuple[int, float, tuple[float, float]]] = []
+
+    def build(self, trained: Trained, learning_rate: float) -> torch.optim.Optimizer:
+        self.built.append((sum(p.numel() for p in trained.parameters), learning_rate, trained.betas))
+        return torch.optim.SGD(trained.parameters, lr=learning_rate)
+
+
 def test_another_optimizer_gets_the_parameters_of_model_and_critic_apart() -> None:
-    made: list[tuple[int, float, tuple[float, float]]] = []
-
-    def sgd(
-        parameters: Sequence[nn.Parameter], rate: float, betas: tuple[float, float]
-    ) -> torch.optim.Optimizer:
-        made.append((sum(p.numel() for p in parameters), rate, betas))
-        return torch.optim.SGD(parameters, lr=rate)
-
-    vae, objective = fresh(), FactorVAE(2, critic_width=4, critic_layers=1)
-    state = TrainingState(vae, objective, 0.5, make_optimizer=sgd)
+    vae, objective, sgd = fresh(), FactorVAE(2, critic_width=4, critic_layers=1), Sgd()
+    state = TrainingState(vae, objective, 0.5, sgd, sgd)
     sizes = [sum(p.numel() for p in part.parameters()) for part in (vae, objective)]
-    assert made == [
+    assert sgd.built == [
         (sizes[0], 0.5, objective.betas),
         (sizes[1], objective.critic_learning_rate, objective.critic_betas),
     ]

@@ -24,6 +24,7 @@ class Progress:
     """The position in training: ``step`` of ``steps``, counted from 0. Schedules depend on nothing else.
 
     ``capacity`` is the value, in nats, at which :class:`Annealed` holds the KL at this step; none: it is not held.
+    ``kl_weight`` is the factor by which a schedule multiplies the KL at this step.
 
     Example:
         >>> Progress(step=50, steps=200).ramp(100)
@@ -33,20 +34,32 @@ class Progress:
     step: int
     steps: int
     capacity: float | None = None
+    kl_weight: float = 1.0
+
+    @property
+    def fraction(self) -> float:
+        """The share of all steps that is done.
+
+        Example:
+            >>> Progress(50, 200).fraction
+            0.25
+        """
+        return self.step / self.steps
 
     def ramp(self, length: int) -> float:
         """Rises linearly from 0 at the first step to 1 at step ``length`` and stays at 1."""
         return min(1.0, self.step / length) if length > 0 else 1.0
 
     def hold(self, rate: Tensor) -> Tensor:
-        """The KL (or another rate), or its distance ``|rate - capacity|`` if there is a capacity.
+        """The KL (or another rate) as the schedule weighs it, or its distance from the capacity if there is one.
 
         Example:
             >>> import torch
             >>> Progress(0, 1).hold(torch.tensor(3.0)), Progress(0, 1, capacity=5.0).hold(torch.tensor(3.0))
             (tensor(3.), tensor(2.))
         """
-        return rate if self.capacity is None else (rate - self.capacity).abs()
+        held = rate if self.capacity is None else (rate - self.capacity).abs()
+        return held if self.kl_weight == 1 else self.kl_weight * held
 
 
 @final

@@ -14,10 +14,12 @@ from unweave.gan import GAN, GANS
 from unweave.likelihoods import LIKELIHOODS
 from unweave.networks import DECODERS, ENCODERS
 from unweave.objectives import OBJECTIVES, Annealed, Averaged, Objective
+from unweave.optimizers import OPTIMIZERS
 from unweave.pairing import PAIRINGS
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
 from unweave.references import is_reference, provenance_of
+from unweave.schedules import SCHEDULES
 from unweave.slots import Choice, Slot, convert, options_of
 from unweave.standardise import standardise
 from unweave.vae import VAE
@@ -35,6 +37,9 @@ SLOTS: dict[str, Slot[object]] = {
     "objective": OBJECTIVES,
     "pairing": PAIRINGS,
     "sampling": SAMPLINGS,
+    "optimizer": OPTIMIZERS,
+    "critic_optimizer": OPTIMIZERS,
+    "schedule": SCHEDULES,
 }
 """The parts that a config chooses by name, and what there is to choose from."""
 
@@ -62,6 +67,9 @@ class Config:
         objective: see ``unweave.objectives``.
         pairing: see ``unweave.pairing``.
         sampling: which of the data are seen in training, see ``unweave.data.sampling``.
+        optimizer: see ``unweave.optimizers``.
+        critic_optimizer: that of the objective's critic, if it has one.
+        schedule: how training changes over its steps, see ``unweave.schedules``.
         standardise: let networks and loss see standardised images (REC appendix B.4).
         averaged: quote the objective's weights in the averaged units of REC appendix B.1.
         capacity: nats at which the objective's KL is held in the end, see :class:`unweave.objectives.Annealed`.
@@ -69,7 +77,7 @@ class Config:
         latents: size of the code.
         steps: number of updates.
         batch_size: images in a batch, or pairs of images.
-        learning_rate: Adam's step size.
+        learning_rate: the optimiser's step size, before the schedule.
         seed: of weights, batches, noise and scores.
 
     Example:
@@ -90,6 +98,9 @@ class Config:
     objective: Choice = Choice("BetaVAE")
     pairing: Choice = NONE
     sampling: Choice = Choice("Uniform")
+    optimizer: Choice = Choice("Adam")
+    critic_optimizer: Choice = Choice("Adam")
+    schedule: Choice = Choice("Constant")
     standardise: bool = False
     averaged: bool = False
     capacity: float | None = None
@@ -292,8 +303,10 @@ def _canonical(config: Config) -> dict[str, Any]:
     canonical: dict[str, Any] = {}
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
-        if field.name not in _FIRST_KEYS["keys"] and value == field.default:
-            continue
+        if field.name not in _FIRST_KEYS["keys"]:
+            default = SLOTS[field.name].choose(field.default) if field.name in SLOTS else field.default
+            if value == default:
+                continue
         canonical[field.name] = _canonical_part(field.name, value) if isinstance(value, Choice) else value
     return canonical
 

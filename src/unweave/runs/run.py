@@ -21,10 +21,12 @@ from unweave.errors import UnweaveError
 from unweave.gan import GAN
 from unweave.model_metrics import Codes
 from unweave.objectives import Objective
+from unweave.optimizers import OPTIMIZERS
 from unweave.runs import history, locks, status
 from unweave.runs.config import Config
 from unweave.runs.history import HistoryWriter, Record
 from unweave.runs.opened import LoadedModel, OpenedData, keep_model, loaded_model, open_data
+from unweave.schedules import SCHEDULES
 from unweave.training import cpu
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE, Share
@@ -397,7 +399,17 @@ def fresh(
 
 
 def _settings(config: Config, threads: int, seconds: float = 30.0) -> Settings:
-    return Settings(config.steps, config.batch_size, config.learning_rate, config.seed, threads, seconds)
+    return Settings(
+        config.steps,
+        config.batch_size,
+        config.learning_rate,
+        config.seed,
+        threads,
+        seconds,
+        optimizer=OPTIMIZERS.build(config.optimizer),
+        critic_optimizer=OPTIMIZERS.build(config.critic_optimizer),
+        schedule=SCHEDULES.build(config.schedule),
+    )
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from unweave.data import DATASETS, Dataset
 from unweave.gan import GAN
 from unweave.objectives import OBJECTIVES, Objective
+from unweave.optimizers import OPTIMIZERS, Optimizer
+from unweave.schedules import SCHEDULES, Schedule
 from unweave.slots import PartLike
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE, Share
@@ -22,6 +24,9 @@ def train(
     learning_rate: float = 1e-4,
     seed: int = 0,
     threads: int = 1,
+    optimizer: Optimizer | PartLike = "Adam",
+    critic_optimizer: Optimizer | PartLike = "Adam",
+    schedule: Schedule | PartLike = "Constant",
     checkpoints: Checkpoints | None = None,
     checkpoint_seconds: float = 30.0,
     log_every: int | None = None,
@@ -31,7 +36,7 @@ def train(
     stop: Callable[[], bool] = lambda: False,
     share: Share = ALONE,
 ) -> Outcome:
-    """Minimise an objective over batches of a data set with Adam; resume from the newest checkpoint if there is one.
+    """Minimise an objective over batches of a data set; resume from the newest checkpoint if there is one.
 
     Step ``t`` draws its batch and its noise from ``(seed, t)`` alone. A run that was interrupted, even by
     ``kill -9``, therefore ends with the same weights, bit for bit, as one that was not.
@@ -45,9 +50,12 @@ def train(
         dataset: where the images come from, given like the objective.
         steps: total number of updates.
         batch_size: images in a batch, or pairs of images.
-        learning_rate: Adam's step size; its betas are the objective's, (0.9, 0.999) for all VAEs.
+        learning_rate: the optimiser's step size, before the schedule.
         seed: of batches and noise.
         threads: CPU threads; with one thread per run, several runs share the cores well.
+        optimizer: changes the model's weights, in any of these forms.
+        critic_optimizer: changes the critic's weights, if the objective has one.
+        schedule: how the learning rate, and perhaps more, changes over the steps.
         checkpoints: where states are saved; none: nowhere.
         checkpoint_seconds: time between saved states.
         log_every: steps between records; none: about a thousand records in total.
@@ -67,7 +75,18 @@ def train(
         vae,
         OBJECTIVES.make(objective, latents=vae.latents),
         DATASETS.make(dataset),
-        Settings(steps, batch_size, learning_rate, seed, threads, checkpoint_seconds, log_every),
+        Settings(
+            steps,
+            batch_size,
+            learning_rate,
+            seed,
+            threads,
+            checkpoint_seconds,
+            OPTIMIZERS.make(optimizer),
+            OPTIMIZERS.make(critic_optimizer),
+            SCHEDULES.make(schedule),
+            log_every,
+        ),
         checkpoints=checkpoints,
         record=record,
         resumed=resumed,

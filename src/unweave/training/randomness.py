@@ -4,13 +4,13 @@ No generator is carried from one step to the next, so there is no state to save.
 draws the same batches and the same noise as one that was not.
 """
 
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 
-Stream = Literal["weights", "data", "noise", "evaluation", "scores", "prior"]
-_STREAMS: dict[Stream, int] = {"weights": 0, "data": 1, "noise": 2, "evaluation": 3, "scores": 4, "prior": 5}
+Stream = Literal["weights", "data", "noise", "evaluation", "scores", "prior", "schedule"]
+_STREAMS: dict[Stream, int] = {name: number for number, name in enumerate(get_args(Stream))}
 
 
 def generator(seed: int, stream: Stream, step: int = 0) -> np.random.Generator:

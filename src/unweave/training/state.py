@@ -1,18 +1,20 @@
 """What training changes: the model, its objective, their optimisers and the step they have reached."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
 
+from unweave.errors import UnweaveError
 from unweave.objectives import Objective
-from unweave.training import cpu
+from unweave.optimizers import Adam, Optimizer, Trained
+from unweave.schedules import CodeLayers
 from unweave.training.checkpoints import State
 from unweave.training.data_parallel import ALONE, Share
 from unweave.vae import VAE
 
-MakeOptimizer = Callable[[Sequence[nn.Parameter], float, tuple[float, float]], torch.optim.Optimizer]
-"""Parameters, learning rate and Adam's betas to an optimiser."""
+ADAM = Adam()
+"""The optimiser of the papers."""
 
 
 class TrainingState:
@@ -24,7 +26,8 @@ class TrainingState:
         model: trained in place.
         objective: what to minimise.
         learning_rate: of the model; the critic's is the objective's.
-        make_optimizer: makes each of the two optimisers from the parameters that it updates.
+        optimizer: of the model's weights.
+        critic_optimizer: of the critic's weights.
 
     Example:
         >>> from unweave.objectives import BetaVAE
@@ -38,7 +41,8 @@ class TrainingState:
         model: VAE,
         objective: Objective,
         learning_rate: float,
-        make_optimizer: MakeOptimizer = cpu.adam,
+        optimizer: Optimizer = ADAM,
+        critic_optimizer: Optimizer = ADAM,
     ) -> None:
         self.model = model
         self.objective = objective
@@ -47,9 +51,11 @@ class TrainingState:
         self.critic_parameters = objective.critic_parameters(model)
         of_critic = {id(parameter) for parameter in self.critic_parameters}
         self.parameters = [weight for weight in model.parameters() if id(weight) not in of_critic]
-        self.optimizer = make_optimizer(self.parameters, learning_rate, objective.betas)
+        own = Trained(self.parameters, _facing_code(model), objective.betas)
+        self.optimizer = optimizer.build(own, learning_rate)
+        of_critic_alone = Trained(self.critic_parameters, betas=objective.critic_betas)
         self.critic_optimizer = (
-            make_optimizer(self.critic_parameters, objective.critic_learning_rate, objective.critic_betas)
+            critic_optimizer.build(of_critic_alone, objective.critic_learning_rate)
             if self.critic_parameters
             else None
         )
@@ -87,6 +93,14 @@ class TrainingState:
         self.optimizer.load_state_dict(saved["optimizer"])
         if self.critic_optimizer is not None:
             self.critic_optimizer.load_state_dict(saved["critic_optimizer"])
+
+
+def _facing_code(model: nn.Module) -> list[nn.Parameter]:
+    """The parameters of the two layers that face the code of a VAE, if they can be told."""
+    try:
+        return CodeLayers.of(model).parameters if isinstance(model, VAE) else []
+    except UnweaveError:
+        return []
 
 
 def _update(

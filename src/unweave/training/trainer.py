@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, cast
 
 import numpy as np
@@ -16,7 +16,9 @@ from unweave.data import Dataset
 from unweave.errors import UnweaveError
 from unweave.gan import GAN
 from unweave.objectives import CriticLoss, Loss, Objective, Progress
+from unweave.optimizers import Adam, Optimizer
 from unweave.pairing import Pairing
+from unweave.schedules import Constant, Schedule, Stage
 from unweave.training import cpu
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE, Share
@@ -56,6 +58,16 @@ class Display(Protocol):
 class Settings:
     """How to train a model: what decides the result, and how often it is saved and logged.
 
+    Args:
+        steps: total number of updates.
+        batch_size: images in a batch, or pairs of images.
+        learning_rate: of the model's optimiser.
+        seed: of batches and noise.
+        threads: CPU threads.
+        optimizer: changes the model's weights.
+        critic_optimizer: changes the critic's weights, if the objective has one.
+        schedule: how the learning rate, and perhaps more, changes.
+
     Example:
         >>> Settings(steps=100).batch_size
         64
@@ -70,6 +82,9 @@ class Settings:
     seed: int = 0
     threads: int = 1
     checkpoint_seconds: float = 30.0
+    optimizer: Optimizer = field(default_factory=Adam)
+    critic_optimizer: Optimizer = field(default_factory=Adam)
+    schedule: Schedule = field(default_factory=Constant)
     log_every: int | None = None
 
     def is_logged(self, step: int) -> bool:
@@ -150,7 +165,10 @@ class Trainer:
         objective.prepare(dataset, settings.batch_size // share.count * (1 if self.pairing is None else 2))
         cpu.prepare(settings.threads)
         cpu.channels_last(model).train()
-        self.state = TrainingState(vae, objective, settings.learning_rate)
+        self.state = TrainingState(
+            vae, objective, settings.learning_rate, settings.optimizer, settings.critic_optimizer
+        )
+        self._rates = [group["lr"] for group in self.state.optimizer.param_groups]
 
     def _check(self, vae: VAE, objective: Objective) -> None:
         """Refuse, before step 0, what cannot be trained."""
@@ -161,6 +179,7 @@ class Trainer:
         if self.pairing is not None:
             _check_pairs(self.pairing, vae, self.dataset, generator(self.settings.seed, "data"))
         objective.check(vae)
+        self.settings.schedule.check(vae)
         self.share.check(self.settings.batch_size)
 
     def run(self, stop: Callable[[], bool] = lambda: False) -> Outcome:
@@ -194,16 +213,33 @@ class Trainer:
         The batch and the noise depend on the seed and the step alone.
         """
         state, settings = self.state, self.settings
+        progress = self._follow_schedule()
         seed_torch(settings.seed, "noise", state.step)
         images = self._batch()
         with self.share.noise(len(images) // state.objective.batches):
-            loss = state.objective(state.model, images, Progress(state.step, settings.steps))
+            loss = state.objective(state.model, images, progress)
         average = self.share.average_loss(loss)
         self._check_loss(average.total.item())
         state.update_model(loss.total, self.share)
         critic = self._critic_turns(images, loss)
         state.step += 1
         return StepLosses(average, critic)
+
+    def _follow_schedule(self) -> Progress:
+        """Let schedule and optimiser change what they change before this step; the position in training."""
+        state, settings = self.state, self.settings
+        progress = Progress(state.step, settings.steps)
+        settings.schedule.before_step(Stage(state.model, state.optimizer, self._draw, progress))
+        settings.optimizer.before_step(state.optimizer, progress.fraction)
+        factor = settings.schedule.rate(progress)
+        for group, rate in zip(state.optimizer.param_groups, self._rates, strict=True):
+            group["lr"] = rate * factor
+        return replace(progress, kl_weight=settings.schedule.kl_weight(progress))
+
+    def _draw(self, count: int) -> Tensor:
+        """Images for the schedule, the same before the same step."""
+        rng = generator(self.settings.seed, "schedule", self.state.step)
+        return as_tensor(self.dataset.sample(count, rng).images, self.device)
 
     def resume(self) -> None:
         """Restore the newest checkpoint; without one, start: initialise the prior from data and save step 0."""
@@ -213,6 +249,7 @@ class Trainer:
             self.state.restore(saved)
         else:
             self._initialise_prior()
+            self.settings.schedule.start(self.state.model)
             if checkpoints:  # an intact state always exists, and an unwritable folder fails at once
                 checkpoints.save(self.state.to_checkpoint())
         if self.resumed is not None:

@@ -1,0 +1,128 @@
+"""Adam and its variant with decoupled weight decay."""
+
+from collections.abc import Iterable
+from typing import final
+
+import torch
+from torch import Tensor
+
+from unweave.errors import UnweaveError
+from unweave.optimizers.core import Optimizer, Trained
+
+
+@final
+class Adam(Optimizer):
+    """Adam, fused where the device of the parameters supports it.
+
+    Args:
+        betas: decay of the two moments; none: what the objective asks for, (0.9, 0.999) for all VAEs.
+        eps: added to the root of the second moment.
+        amsgrad: divide by the largest second moment so far (Reddi et al. 2018).
+        weight_decay: added to the gradient, times the weight.
+
+    Reference: Kingma & Ba 2015.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.ones(3))
+        >>> optimizer = Adam().build(Trained([weight]), learning_rate=0.1)
+        >>> weight.grad = torch.tensor([1.0, -2.0, 0.0])
+        >>> _ = optimizer.step()
+        >>> weight.data  # the first step has the size of the learning rate
+        tensor([0.9000, 1.1000, 1.0000])
+    """
+
+    def __init__(
+        self,
+        *,
+        betas: tuple[float, float] | None = None,
+        eps: float = 1e-8,
+        amsgrad: bool = False,
+        weight_decay: float = 0.0,
+    ) -> None:
+        self.betas, self.eps, self.amsgrad, self.weight_decay = checked(betas, eps, amsgrad, weight_decay)
+
+    def build(self, trained: Trained, learning_rate: float) -> torch.optim.Optimizer:
+        """Adam of some parameters."""
+        return torch.optim.Adam(
+            trained.parameters,
+            lr=learning_rate,
+            betas=self.betas or trained.betas,
+            eps=self.eps,
+            amsgrad=self.amsgrad,
+            weight_decay=self.weight_decay,
+            fused=can_fuse(trained.parameters),
+        )
+
+
+@final
+class AdamW(Optimizer):
+    """Adam with decoupled weight decay: ``w <- (1 - lr * weight_decay) w`` before each step.
+
+    Args:
+        betas: decay of the two moments; none: what the objective asks for.
+        eps: added to the root of the second moment.
+        amsgrad: divide by the largest second moment so far.
+        weight_decay: see above.
+
+    Reference: Loshchilov & Hutter 2019.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.ones(1))
+        >>> optimizer = AdamW(weight_decay=0.5).build(Trained([weight]), learning_rate=0.1)
+        >>> weight.grad = torch.zeros(1)
+        >>> _ = optimizer.step()
+        >>> weight.data
+        tensor([0.9500])
+    """
+
+    def __init__(
+        self,
+        *,
+        betas: tuple[float, float] | None = None,
+        eps: float = 1e-8,
+        amsgrad: bool = False,
+        weight_decay: float = 0.01,
+    ) -> None:
+        self.betas, self.eps, self.amsgrad, self.weight_decay = checked(betas, eps, amsgrad, weight_decay)
+
+    def build(self, trained: Trained, learning_rate: float) -> torch.optim.Optimizer:
+        """AdamW of some parameters."""
+        return torch.optim.AdamW(
+            trained.parameters,
+            lr=learning_rate,
+            betas=self.betas or trained.betas,
+            eps=self.eps,
+            amsgrad=self.amsgrad,
+            weight_decay=self.weight_decay,
+            fused=can_fuse(trained.parameters),
+        )
+
+
+def checked(
+    betas: tuple[float, float] | None, eps: float, amsgrad: bool, weight_decay: float
+) -> tuple[tuple[float, float] | None, float, bool, float]:
+    """The options of Adam, or the sentence that says which of them is wrong.
+
+    Example:
+        >>> checked((0.9, 1.0), 1e-8, False, 0.0)
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: optimizer.betas must be at least 0 and less than 1, got (0.9, 1.0)
+    """
+    if betas is not None and not all(0 <= beta < 1 for beta in betas):
+        raise UnweaveError(f"optimizer.betas must be at least 0 and less than 1, got {betas}")
+    if eps <= 0:
+        raise UnweaveError(f"optimizer.eps must be greater than 0, got {eps:g}")
+    if weight_decay < 0:
+        raise UnweaveError(f"optimizer.weight_decay must be at least 0, got {weight_decay:g}")
+    return betas, eps, amsgrad, weight_decay
+
+
+def can_fuse(parameters: Iterable[Tensor]) -> bool:
+    """Whether torch updates these parameters in one fused pass.
+
+    Example:
+        >>> can_fuse([torch.nn.Parameter(torch.ones(1))])
+        True
+    """
+    return all(p.device.type in ("cpu", "cuda") and p.is_floating_point() for p in parameters)

@@ -1,0 +1,188 @@
+"""Schedules: rates in closed form, turned codes that compute the same images, and runs that resume to the bit."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.numpy import load_file
+
+from unweave.errors import UnweaveError
+from unweave.objectives import OBJECTIVES, BetaVAE, Progress
+from unweave.optimizers import OPTIMIZERS
+from unweave.runs import Config, Run
+from unweave.schedules import SCHEDULES, CodeLayers, Cosine, Linear, Unfolding, independent_directions
+from unweave.vae import VAE
+
+SMALL = [
+    *("data=XYSquares", "data.size=32", "steps=10", "batch_size=6", "latents=4", "encoder.channels=[4,4,4]"),
+    *("encoder.hidden=[32]", "decoder.channels=[4,4,4]", "decoder.hidden=[32]", "learning_rate=1e-3"),
+]
+TURNS = "schedule.turns=[0.2,0.5]"
+
+
+def test_rates_are_the_lines_they_say() -> None:
+    steps = [0, 10, 40, 70, 99]
+    linear = [Linear(warmup=20, hold=0.4, final=0.1).rate(Progress(step, 100)) for step in steps]
+    assert linear == pytest.approx([1 / 21, 11 / 21, 1.0, 0.1 + 0.9 * 0.5, 0.1 + 0.9 / 60])
+    cosine = [Cosine(hold=0.4, final=0.1).rate(Progress(step, 100)) for step in steps]
+    assert cosine == pytest.approx([1.0, 1.0, 1.0, 0.55, 0.1 + 0.45 * (1 - np.cos(np.pi / 60))])
+
+
+def test_the_kl_is_weighed_and_latents_open_as_planned() -> None:
+    schedule = Unfolding(
+        opens=((0.0, 1), (0.2, 2)), all_open=0.5, weights=((0.0, 8.0), (0.4, 2.0), (0.6, 1.0))
+    )
+    assert [schedule.open_latents(Progress(step, 10), 6) for step in range(0, 10, 2)] == [1, 2, 2, 6, 6]
+    assert schedule.kl_weight(Progress(2, 10)) == pytest.approx(4.0)  # the geometric mean of 8 and 2
+    assert schedule.kl_weight(Progress(9, 10)) == 1.0
+    kl = torch.tensor(3.0)
+    assert Progress(0, 10, kl_weight=8.0).hold(kl) == 24.0
+    assert Progress(0, 10, capacity=5.0, kl_weight=8.0).hold(kl) == 16.0
+
+
+def test_closed_latents_carry_nothing() -> None:
+    torch.manual_seed(0)
+    vae, images = VAE.assemble((1, 32, 32), 4), torch.rand(3, 1, 32, 32)
+    whole = vae.encode(images)
+    vae.open_latents = 2
+    q = vae.encode(images)
+    torch.testing.assert_close(q.mean[:, :2], whole.mean[:, :2])
+    assert torch.equal(q.mean[:, 2:], torch.zeros(3, 2))
+    assert torch.equal(q.stddev[:, 2:], torch.ones(3, 2))
+    codes = torch.randn(3, 4)
+    other = torch.cat([codes[:, :2], torch.randn(3, 2)], 1)
+    torch.testing.assert_close(vae.decode(codes).mean, vae.decode(other).mean)
+    loss = BetaVAE()(vae, images, Progress(0, 1))
+    assert torch.equal(loss.terms["kl_per_latent"][2:], torch.zeros(2))
+
+
+@pytest.mark.parametrize(
+    "decoder",
+    [
+        "Deconv",
+        "CoordConv",
+        "DCGAN",
+        {"name": "MLP", "hidden": (8,)},
+        {"name": "SpatialBroadcast", "width": 8},
+        {"name": "SpatialBroadcast", "width": 8, "mlp": (8,)},
+    ],
+    ids=str,
+)
+def test_a_turned_code_computes_the_same_images(decoder: object) -> None:
+    torch.manual_seed(0)
+    vae = VAE.assemble((1, 32, 32), 3, decoder=decoder).eval()  # type: ignore[arg-type]
+    images, angle = torch.rand(4, 1, 32, 32), torch.tensor(0.7)
+    before = vae.encode(images).mean
+    pictures = vae.decode(before).mean
+    rotation = torch.eye(3)
+    rotation[0, 0] = rotation[1, 1] = angle.cos()
+    rotation[0, 1], rotation[1, 0] = angle.sin(), -angle.sin()
+    CodeLayers.of(vae).rotate(rotation)
+    after = vae.encode(images).mean
+    torch.testing.assert_close(after, before @ rotation.T, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(vae.decode(after).mean, pictures, atol=1e-4, rtol=1e-3)
+
+
+def test_what_the_optimiser_keeps_turns_along() -> None:
+    torch.manual_seed(0)
+    vae = VAE.assemble((1, 32, 32), 2)
+    layers = CodeLayers.of(vae)
+    optimizer = torch.optim.Adam(vae.parameters(), lr=1e-3)
+    BetaVAE()(vae, torch.rand(4, 1, 32, 32), Progress(0, 1)).total.backward()
+    optimizer.step()
+    state = optimizer.state[layers.head.weight]
+    first, second = state["exp_avg"].clone(), state["exp_avg_sq"].clone()
+    swap = torch.tensor([[0.0, 1.0], [1.0, 0.0]])
+    layers.rotate(swap, optimizer)
+    torch.testing.assert_close(state["exp_avg"], first[[1, 0, 3, 2]])
+    torch.testing.assert_close(state["exp_avg_sq"], second[[1, 0, 3, 2]])
+
+
+@pytest.mark.parametrize("angle", [0.1, 0.4, 0.75])
+def test_uniform_codes_are_turned_back_and_gaussian_ones_left_alone(angle: float) -> None:
+    rng = np.random.default_rng(0)
+    c, s = np.cos(angle), np.sin(angle)
+    turned = np.array([[c, s], [-s, c]])
+    factors = rng.uniform(-1.7, 1.7, (4096, 2))
+    scales = np.full((4096, 2), 0.2)
+    found = independent_directions(factors @ turned, scales, 0.01)
+    assert found is not None
+    aligned = np.abs(np.corrcoef((factors @ turned @ found.T).T, factors.T)[:2, 2:])
+    assert np.sort(aligned.max(axis=1))[0] > 0.99
+    assert independent_directions(rng.standard_normal((4096, 2)) @ turned, scales, 0.01) is None
+    noise = np.concatenate([factors[:, :1], 0.01 * factors[:, 1:]], 1)
+    assert (
+        independent_directions(noise, np.array([0.2, 1.0]) * np.ones((4096, 2)), 0.01) is None
+    )  # one latent used
+
+
+@pytest.mark.parametrize("optimizer", list(OPTIMIZERS))
+@pytest.mark.parametrize("schedule", list(SCHEDULES))
+def test_every_optimiser_with_every_schedule_resumes_to_the_bit(
+    optimizer: str, schedule: str, tmp_path: Path
+) -> None:
+    words = [*SMALL, f"optimizer={optimizer}", f"schedule={schedule}"]
+    words += [TURNS, "schedule.least_gain=-1"] if schedule == "Unfolding" else []
+    config = Config.read(words=words)
+    whole = Run.create(config, tmp_path / "whole")
+    whole.train()
+    run, steps = Run.create(config, tmp_path / "stopped"), 0
+
+    def stop() -> bool:
+        nonlocal steps
+        steps += 1
+        return steps % 3 == 0
+
+    while run.train(stop=stop).status == "interrupted":
+        pass
+    one, two = (load_file(r.folder / "model.safetensors") for r in (whole, run))
+    for name, weights in one.items():
+        np.testing.assert_array_equal(weights, two[name], err_msg=name)
+
+
+@pytest.mark.parametrize("objective", list(OBJECTIVES))
+def test_every_objective_trains_with_muon_and_unfolding(objective: str, tmp_path: Path) -> None:
+    words = [*SMALL, f"objective={objective}", "optimizer=Muon", "schedule=Unfolding", TURNS]
+    if objective in ("FactorVAE", "AAE"):
+        words += ["objective.critic_layers=1", "objective.critic_width=8", "critic_optimizer=AdamW"]
+    run = Run.create(Config.read(words=words), tmp_path / "run")
+    assert run.train().status == "finished"
+    weights = [record["total"] for record in run.history]
+    assert np.all(np.isfinite(weights))
+
+
+def test_a_gan_has_no_latents_to_open(tmp_path: Path) -> None:
+    words = ["data=circles", "data.size=32", "model=InfoGAN", "schedule=Unfolding", "steps=1", "batch_size=4"]
+    with pytest.raises(UnweaveError, match="opens the latents of a VAE: choose schedule=Linear"):
+        Run.create(Config.read(words=words), tmp_path / "run").train()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["schedule=Linear", "schedule.hold=1"], "schedule.hold must be at least 0 and less than 1"),
+        (["schedule=Constant", "schedule.warmup=-1"], "schedule.warmup must be at least 0"),
+        (["schedule=Unfolding", "schedule.turns=[2]"], "are fractions of all steps"),
+        (["schedule=Unfolding", "schedule.weights=[[0,0]]"], "must be greater than 0"),
+        (["schedule=Unfoldin"], "did you mean Unfolding"),
+        (["optimizer=Muan"], "did you mean Muon"),
+    ],
+)
+def test_wrong_schedules_are_one_sentence(words: list[str], message: str, tmp_path: Path) -> None:
+    with pytest.raises(UnweaveError, match=message):
+        Run.create(Config.read(words=[*SMALL, *words]), tmp_path / "run").train()
+
+
+def test_new_keys_change_no_older_identity() -> None:
+    plain = Config.read(words=["data=circles"])
+    named = Config.read(words=["data=circles", "optimizer=Adam", "schedule=Constant", "optimizer.eps=1e-8"])
+    assert plain.identity == named.identity
+    others = [
+        ["optimizer=Muon"],
+        ["optimizer.eps=1e-6"],
+        ["schedule=Linear"],
+        ["critic_optimizer.amsgrad=true"],
+    ]
+    found = {Config.read(words=["data=circles", *words]).identity for words in others}
+    assert len(found | {plain.identity}) == 5
