@@ -71,22 +71,12 @@ def train(
         >>> train(vae, objectives.BetaVAE(), data.Circles(size=32), steps=2, batch_size=4)
         Outcome(status='finished', step=2, reason=None)
     """
+    parts = OPTIMIZERS.make(optimizer), OPTIMIZERS.make(critic_optimizer), SCHEDULES.make(schedule)
     trainer = Trainer(
         vae,
         OBJECTIVES.make(objective, latents=vae.latents),
         DATASETS.make(dataset),
-        Settings(
-            steps,
-            batch_size,
-            learning_rate,
-            seed,
-            threads,
-            checkpoint_seconds,
-            OPTIMIZERS.make(optimizer),
-            OPTIMIZERS.make(critic_optimizer),
-            SCHEDULES.make(schedule),
-            log_every,
-        ),
+        Settings(steps, batch_size, learning_rate, seed, threads, checkpoint_seconds, *parts, log_every),
         checkpoints=checkpoints,
         record=record,
         resumed=resumed,
