@@ -46,7 +46,10 @@ COLUMNS = ("made", "killed", "timeout", "survived")
 GOLDEN = "tests/golden/test_golden.py"
 TESTS: dict[str, tuple[str, ...]] = {
     "functional": ("tests/functional/*", "src/unweave/functional/*", "tests/objectives/*", "tests/priors/*"),
-    "objectives": ("tests/objectives/*", "src/unweave/objectives/*", "tests/priors/*", GOLDEN),
+    "objectives": (
+        *("tests/objectives/*", "src/unweave/objectives/*", "tests/priors/*", "tests/schedules/*"),
+        GOLDEN,
+    ),
     "priors": ("tests/priors/*", "src/unweave/priors/*", GOLDEN),
     "likelihoods": ("tests/test_likelihoods*", "src/unweave/likelihoods*", "tests/objectives/*", GOLDEN),
     "metrics": ("tests/metrics/*", "src/unweave/metrics/*", GOLDEN),
