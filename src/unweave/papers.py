@@ -81,8 +81,9 @@ def citations(text: str) -> list[str]:
         >>> citations("FAC Eq. 2 and FAC table 1; Chen et al. 2018; Kingma and Ba 2015")
         ['FAC', 'Chen et al. 2018', 'Kingma & Ba 2015']
     """
+    text = " ".join(text.split())  # a line may end within a citation
     found = [match[1] for match in _CODED.finditer(text)]
-    for match in _NAMED.finditer(" ".join(text.split())):
+    for match in _NAMED.finditer(text):
         names = match[1].rstrip(",").replace(" and ", " & ")
         if names.count(",") > 1 or names in _FIVE_IN_FULL:  # all names of a work that is known by the first
             names = f"{names.partition(',')[0]} et al."
@@ -108,9 +109,8 @@ def footnotes(text: str) -> list[str]:
         >>> footnotes("The metric of FAC section 4.")
         ['FAC: Kim & Mnih 2018, Disentangling by Factorising, https://arxiv.org/abs/1802.05983']
     """
-    return [
-        f"{code}: {paper}" for code, paper in PAPERS.items() if re.search(rf"\b{code} (?={_PLACE})", text)
-    ]
+    cited = citations(text)
+    return [f"{code}: {paper}" for code, paper in PAPERS.items() if code in cited]
 
 
 def linked(text: str) -> str:

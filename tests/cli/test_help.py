@@ -69,6 +69,11 @@ def test_help_ends_with_the_papers_it_cites(monkeypatch: pytest.MonkeyPatch) -> 
     assert "https://example.org" not in help_of("train")
 
 
+def test_a_citation_that_a_line_break_splits_has_its_address_too() -> None:
+    assert "REC\n  table A1" in help_of("data", "distances")
+    assert help_of("data", "distances").endswith(f"\nREC: {papers.PAPERS['REC']}\n")
+
+
 def test_papers_are_listed() -> None:
     lines = CliRunner().invoke(cli, ["papers"], catch_exceptions=False).output.splitlines()
     assert lines[0].split() == ["code", "paper", "title", "address"]
