@@ -70,7 +70,7 @@ def test_help_ends_with_the_papers_it_cites(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_citation_that_a_line_break_splits_has_its_address_too() -> None:
-    assert "REC\n  table A1" in help_of("data", "distances")
+    assert papers.footnotes("of one factor: REC\n  table A1") == [f"REC: {papers.PAPERS['REC']}"]
     assert help_of("data", "distances").endswith(f"\nREC: {papers.PAPERS['REC']}\n")
 
 
