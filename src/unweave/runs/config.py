@@ -19,6 +19,7 @@ from unweave.pairing import PAIRINGS
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
 from unweave.references import is_reference, provenance_of
+from unweave.runs.recommended import with_training
 from unweave.schedules import SCHEDULES
 from unweave.slots import Choice, Slot, convert, options_of
 from unweave.standardise import standardise
@@ -113,15 +114,16 @@ class Config:
 
     @classmethod
     def of(cls, mapping: Mapping[str, Any]) -> "Config":
-        """Check a mapping as a config file holds it; fill in every default."""
+        """Check a mapping as a config file holds it; fill in every default, and what ``training`` stands for."""
         fields = {f.name: f for f in dataclasses.fields(cls)}
         for key in mapping:
-            if key not in fields:
-                raise unknown("option", str(key), fields)
+            if key not in (*fields, "training"):
+                raise unknown("option", str(key), (*fields, "training"))
         if "data" not in mapping:
             raise UnweaveError(
                 f"no data set is named: set data to one of {', '.join(sorted(DATASETS))}, or a path"
             )
+        mapping = with_training(mapping, SLOTS["data"].choose(_with_own_data(mapping["data"])).name)
         values: dict[str, Any] = {}
         replaced = _replaced_by_gan(mapping)
         for name, field in fields.items():
@@ -197,6 +199,20 @@ class Config:
             return (self.model.label,)
         paired = () if self.pairing == NONE else (self.pairing.label,)
         return (self.objective.label, *paired, self.decoder.label)
+
+    @property
+    def training(self) -> str:
+        """How it is trained, in one line.
+
+        Example:
+            >>> Config.read(words=["data=circles"]).training
+            'Adam at 0.0001, Constant, 5,000 steps of 64 images'
+        """
+        images = "pairs" if self.pairing != NONE else "images"
+        return (
+            f"{self.optimizer.label} at {self.learning_rate:g}, {self.schedule.label}, {self.steps:,} steps of "
+            f"{self.batch_size} {images}"
+        )
 
     @property
     def outside_parts(self) -> dict[str, Choice]:

@@ -73,13 +73,20 @@ class Run:
         self._warning: str | None = None
 
     @classmethod
-    def create(cls, config: Config, folder: Path | str | None = None, command: str | None = None) -> "Run":
+    def create(
+        cls,
+        config: Config,
+        folder: Path | str | None = None,
+        command: str | None = None,
+        minutes: float | None = None,
+    ) -> "Run":
         """The run of a config: the one in the folder if it is the same, otherwise a new one.
 
         Args:
             config: what is requested.
             folder: of the run; none: ``runs/<label>``.
             command: the command line that requested it, recorded for the report.
+            minutes: the time that its number of steps was made for, recorded so that the same request finds it.
         """
         folder = Path(folder) if folder is not None else Path("runs") / config.label
         if (folder / "run.json").exists():
@@ -99,6 +106,7 @@ class Run:
             {
                 "identity": config.identity,
                 "command": command,
+                **({} if minutes is None else {"minutes": minutes}),
                 "created": datetime.now(UTC).isoformat(timespec="seconds"),
                 "versions": _versions(),
                 "parts": {
@@ -194,7 +202,7 @@ class Run:
         """
         if share.first(lambda: status.is_trained(self.folder)):
             return Outcome("finished", self.config.steps)
-        settings = _settings(self.config, threads, checkpoint_seconds)
+        settings = settings_of(self.config, threads, checkpoint_seconds)
         with self._lock(), self.outside_code():
             return self._train(str(torch.device(device)), settings, display, stop, share)
 
@@ -371,7 +379,7 @@ def follow(
         return Outcome("finished", config.steps)
     data = open_data(config)
     model, objective = fresh(config, data.dataset, device, data.channels if config.standardise else None)
-    return Trainer(model, objective, data.dataset, _settings(config, threads), share=share).run(stop)
+    return Trainer(model, objective, data.dataset, settings_of(config, threads), share=share).run(stop)
 
 
 def fresh(
@@ -398,7 +406,13 @@ def fresh(
         return model, config.make_objective(model).to(device)
 
 
-def _settings(config: Config, threads: int, seconds: float = 30.0) -> Settings:
+def settings_of(config: Config, threads: int, seconds: float = 30.0) -> Settings:
+    """How a config trains its model.
+
+    Example:
+        >>> settings_of(Config.read(words=["data=circles", "steps=7"]), threads=1).steps
+        7
+    """
     return Settings(
         config.steps,
         config.batch_size,
