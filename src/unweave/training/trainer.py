@@ -158,6 +158,7 @@ class Trainer:
     ) -> None:
         self.dataset, self.settings, self.checkpoints, self.share = dataset, settings, checkpoints, share
         self.record, self.resumed, self.display = record, resumed, display
+        self.model = model
         self.pairing: Pairing | None = getattr(model, "pairing", None)
         self.device = model.device
         vae = cast(VAE, model)  # objectives are typed for a VAE; the game of a GAN takes its GAN
@@ -292,11 +293,16 @@ class Trainer:
             raise DivergedError(f"the loss is {total:.4g} at step {state.step + 1}")
 
     def _initialise_prior(self) -> None:
-        """Let a prior that takes something from the data have a sample of them."""
-        initialise = getattr(getattr(self.state.model, "prior", None), "initialise", None)
-        if callable(initialise):
-            seed, dataset = self.settings.seed, self.dataset
-            initialise(lambda n: as_tensor(dataset.sample(n, generator(seed, "prior")).images, self.device))
+        """Let a prior that takes something from the data have a sample of them, as networks and loss see them."""
+        if isinstance(self.model, GAN):
+            return
+        as_seen = self.model.likelihood.as_seen
+
+        def draw(count: int) -> Tensor:
+            images = self.dataset.sample(count, generator(self.settings.seed, "prior")).images
+            return as_seen(as_tensor(images, self.device))
+
+        self.model.prior.initialise(draw)
 
     def _report(self, losses: StepLosses) -> None:
         step, record = self.state.step, None
