@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from unweave.errors import UnweaveError
-from unweave.likelihoods import MSE, Bernoulli, Gaussian
+from unweave.likelihoods import LIKELIHOODS, MSE, Bernoulli, Gaussian
 
 SHAPE = (2, 3, 5)
 
@@ -167,3 +167,21 @@ def test_gradients_are_those_of_finite_differences(family: type, blur: str) -> N
     images = torch.rand(2, *SHAPE, generator=generator, dtype=torch.float64)
     likelihood = family(SHAPE, blur=blur, blur_radius=1).double()
     assert torch.autograd.gradcheck(lambda f: likelihood(f).log_prob(images), features)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+@pytest.mark.parametrize("blur", ["none", "box", "gaussian"])
+def test_the_gradient_in_the_image_is_that_of_the_value(name: str, blur: str) -> None:
+    torch.manual_seed(0)
+    part = LIKELIHOODS.make({"name": name, "blur": blur, "blur_radius": 1}, image_shape=(2, 4, 5)).double()
+    features, direction = torch.randn(2, 3, 2, 4, 5, dtype=torch.float64)
+    images = torch.rand(3, 2, 4, 5, dtype=torch.float64, requires_grad=True)
+    weights = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+
+    def value(at: torch.Tensor) -> torch.Tensor:
+        return (weights * part(features).log_prob(at)).sum()
+
+    (gradient,) = torch.autograd.grad(value(images), images)
+    with torch.no_grad():
+        difference = (value(images + 1e-5 * direction) - value(images - 1e-5 * direction)) / 2e-5
+    torch.testing.assert_close((gradient * direction).sum(), difference, rtol=1e-6, atol=1e-6)

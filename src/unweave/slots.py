@@ -410,6 +410,8 @@ def describe(hint: Any) -> str:
         if arguments[-1] is Ellipsis:
             return f"a list of {_plural(describe(arguments[0]))}"
         return f"a list of {len(arguments)} values"
+    if origin is Mapping:
+        return "names with values"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "none"}
     return words.get(hint, "a value")
 

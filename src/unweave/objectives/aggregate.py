@@ -332,10 +332,16 @@ class DecompositionVAE(Objective):
         self.data: Tensor | None = None
 
     def check(self, vae: VAE) -> None:
-        """The inclusive KL needs posteriors that factorise."""
+        """The inclusive KL needs posteriors that factorise; samples of a learned prior must be differentiable."""
         super().check(vae)
         if self.divergence == "inclusive_kl":
             _check_posterior(self.name, vae)
+        if any(p.requires_grad for p in vae.prior.parameters()) and not vae.prior().has_rsample:
+            raise UnweaveError(
+                f"{self.name} trains a prior through samples of it, but those of {type(vae.prior).__name__} have no "
+                f"rsample, so that its parameters would get a wrong gradient: choose a prior without learned "
+                f"parameters (such as prior=StandardNormal), or objective=BetaVAE, which draws no samples of it"
+            )
 
     def prepare(self, data: TrainingData, batch: int) -> None:
         """With ``aggregate="data"``, load all images."""

@@ -9,11 +9,12 @@ from typing import Any
 
 from unweave.data import DATASETS, SAMPLINGS, Channels, Dataset
 from unweave.data.registry import own_data
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_positive, unknown
 from unweave.gan import GAN, GANS
 from unweave.likelihoods import LIKELIHOODS
 from unweave.networks import DECODERS, ENCODERS
-from unweave.objectives import OBJECTIVES, Annealed, Averaged, Objective
+from unweave.objectives import OBJECTIVES, Annealed, Averaged, Objective, Ramp, Ramped
+from unweave.objectives.ramps import read_ramps
 from unweave.optimizers import OPTIMIZERS
 from unweave.pairing import PAIRINGS
 from unweave.posteriors import POSTERIORS
@@ -23,6 +24,7 @@ from unweave.runs.recommended import with_training
 from unweave.schedules import SCHEDULES
 from unweave.slots import Choice, Slot, convert, options_of
 from unweave.standardise import standardise
+from unweave.training.weight_average import check_average
 from unweave.vae import VAE
 
 MODELS: Slot[VAE | GAN] = Slot("model", "unweave.models", GAN, {"VAE": VAE, **GANS})
@@ -41,6 +43,7 @@ SLOTS: dict[str, Slot[object]] = {
     "optimizer": OPTIMIZERS,
     "critic_optimizer": OPTIMIZERS,
     "schedule": SCHEDULES,
+    "critic_schedule": SCHEDULES,
 }
 """The parts that a config chooses by name, and what there is to choose from."""
 
@@ -71,6 +74,10 @@ class Config:
         optimizer: see ``unweave.optimizers``.
         critic_optimizer: that of the objective's critic, if it has one.
         schedule: how training changes over its steps, see ``unweave.schedules``.
+        critic_schedule: the same for the critic, of which the rate alone counts.
+        ramps: weights of the objective that begin at another value, see :class:`unweave.objectives.Ramp`.
+        weight_average: decay of a moving average of the weights, which takes the place of the last ones; none: off.
+        clip_norm: longer gradients are shortened to this norm; none: off.
         standardise: let networks and loss see standardised images (REC appendix B.4).
         averaged: quote the objective's weights in the averaged units of REC appendix B.1.
         capacity: nats at which the objective's KL is held in the end, see :class:`unweave.objectives.Annealed`.
@@ -102,6 +109,10 @@ class Config:
     optimizer: Choice = Choice("Adam")
     critic_optimizer: Choice = Choice("Adam")
     schedule: Choice = Choice("Constant")
+    critic_schedule: Choice = Choice("Constant")
+    ramps: Mapping[str, Any] | None = None
+    weight_average: float | None = None
+    clip_norm: float | None = None
     standardise: bool = False
     averaged: bool = False
     capacity: float | None = None
@@ -134,6 +145,8 @@ class Config:
                 if isinstance(chosen, Mapping) and isinstance(field.default, Choice):
                     chosen = {"name": field.default.name, **chosen}
                 values[name] = SLOTS[name].choose(_with_own_data(chosen) if name == "data" else chosen)
+            elif name == "ramps":
+                values[name] = read_ramps(mapping.get(name))
             else:
                 values[name] = convert(name, mapping.get(name, field.default), field.type)
         for name in ("latents", "steps", "batch_size"):
@@ -141,6 +154,9 @@ class Config:
                 raise UnweaveError(f"{name} must be at least 1, got {values[name]}")
         if values["learning_rate"] <= 0:
             raise UnweaveError(f"learning_rate must be greater than 0, got {values['learning_rate']:g}")
+        check_positive("clip_norm", values["clip_norm"])
+        if values["weight_average"] is not None:
+            check_average(values["weight_average"])
         if values["seed"] < 0:
             raise UnweaveError(f"seed must be at least 0, got {values['seed']}")
         return cls(**values)
@@ -276,11 +292,15 @@ class Config:
     def make_objective(self, model: VAE | GAN) -> Objective:
         """The objective of this config for a model of it."""
         if isinstance(model, GAN):
-            return model.game()
-        objective = OBJECTIVES.build(self.objective, latents=self.latents)
-        if self.capacity is not None:
-            objective = Annealed(objective, capacity=self.capacity, steps=self.capacity_steps)
-        return Averaged(objective) if self.averaged else objective
+            objective: Objective = model.game()
+        else:
+            objective = OBJECTIVES.build(self.objective, latents=self.latents)
+            if self.capacity is not None:
+                objective = Annealed(objective, capacity=self.capacity, steps=self.capacity_steps)
+            objective = Averaged(objective) if self.averaged else objective
+        if self.ramps is None:
+            return objective
+        return Ramped(objective, {name: Ramp.of(f"ramps.{name}", ramp) for name, ramp in self.ramps.items()})
 
 
 def _replaced_by_gan(mapping: Mapping[str, Any]) -> dict[str, Any]:
@@ -423,5 +443,17 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
                 under if isinstance(under, Mapping) and value.get("name") in (None, under.get("name")) else {}
             )
             value = {**keep, **value}
+        if key == "ramps" and isinstance(under, Mapping) and isinstance(value, Mapping):
+            value = {**under, **{name: _over(under.get(name), ramp) for name, ramp in value.items()}}
         merged[key] = value
     return merged
+
+
+def _over(below: object, above: object) -> object:
+    """The options of a ramp over those below it; a number stands for its start."""
+    if below is None:
+        return above
+    return {
+        **(below if isinstance(below, Mapping) else {"start": below}),
+        **(above if isinstance(above, Mapping) else {"start": above}),
+    }

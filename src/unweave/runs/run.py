@@ -268,7 +268,7 @@ class Run:
             state = self.checkpoints.latest(device)
             if state is None:
                 raise UnweaveError(f"{self.folder} has no weights yet: train it with {self.command}")
-            model.load_state_dict(state["vae"])
+            model.load_state_dict(state["average" if "average" in state else "vae"])
             step = state["step"]
         return LoadedModel(cpu.channels_last(model).eval(), step)
 
@@ -423,6 +423,9 @@ def settings_of(config: Config, threads: int, seconds: float = 30.0) -> Settings
         optimizer=OPTIMIZERS.build(config.optimizer),
         critic_optimizer=OPTIMIZERS.build(config.critic_optimizer),
         schedule=SCHEDULES.build(config.schedule),
+        critic_schedule=SCHEDULES.build(config.critic_schedule),
+        weight_average=config.weight_average,
+        clip_norm=config.clip_norm,
     )
 
 
@@ -438,7 +441,7 @@ def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> 
         if isinstance(before, dict) and isinstance(after, dict) and before.get("name") == after.get("name"):
             yield from _differences(before, after, f"{prefix}{key}.")
         elif before != after:
-            first, second = (v["name"] if isinstance(v, dict) else v for v in (before, after))
+            first, second = (v.get("name", v) if isinstance(v, dict) else v for v in (before, after))
             yield f"{prefix}{key}: {first} there, {second} here"
 
 

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_positive
 from unweave.objectives import Objective
 from unweave.optimizers import Adam, Optimizer, Trained
 from unweave.schedules import CodeLayers
 from unweave.training.checkpoints import State
 from unweave.training.data_parallel import ALONE, Share
+from unweave.training.weight_average import WeightAverage
 from unweave.vae import VAE
 
 ADAM = Adam()
@@ -28,6 +29,8 @@ class TrainingState:
         learning_rate: of the model; the critic's is the objective's.
         optimizer: of the model's weights.
         critic_optimizer: of the critic's weights.
+        weight_average: decay of a moving average of the model's weights; none: there is no average.
+        clip_norm: longer gradients, of the model or of the critic, are shortened to this norm; none: they are not.
 
     Example:
         >>> from unweave.objectives import BetaVAE
@@ -43,7 +46,13 @@ class TrainingState:
         learning_rate: float,
         optimizer: Optimizer = ADAM,
         critic_optimizer: Optimizer = ADAM,
+        *,
+        weight_average: float | None = None,
+        clip_norm: float | None = None,
     ) -> None:
+        check_positive("clip_norm", clip_norm)
+        self.clip_norm = clip_norm
+        self.average = None if weight_average is None else WeightAverage(model, weight_average)
         self.model = model
         self.objective = objective
         self.step = 0
@@ -62,12 +71,19 @@ class TrainingState:
 
     def update_model(self, total: Tensor, share: Share = ALONE) -> None:
         """One optimiser step of the model's own parameters along the gradient of ``total``."""
-        _update(self.optimizer, self.parameters, total, share)
+        _update(self.optimizer, self.parameters, total, share, self.clip_norm)
+        if self.average is not None:
+            self.average.update(self.step)
 
     def update_critic(self, total: Tensor, share: Share = ALONE) -> None:
         """One optimiser step of the critic's parameters along the gradient of ``total``."""
         assert self.critic_optimizer is not None
-        _update(self.critic_optimizer, self.critic_parameters, total, share)
+        _update(self.critic_optimizer, self.critic_parameters, total, share, self.clip_norm)
+
+    def adopt_average(self) -> None:
+        """Give the model the average of its weights, if there is one: training is over."""
+        if self.average is not None:
+            self.model.load_state_dict(self.average.model.state_dict())
 
     def is_finite(self) -> bool:
         """Whether every parameter of model and objective is a finite number."""
@@ -76,7 +92,7 @@ class TrainingState:
 
     def to_checkpoint(self) -> State:
         """Everything that a resumed run needs, as a plain dictionary."""
-        return {
+        state: State = {
             "step": self.step,
             "first_total": self.first_total,
             "vae": self.model.state_dict(),
@@ -84,6 +100,7 @@ class TrainingState:
             "optimizer": self.optimizer.state_dict(),
             "critic_optimizer": self.critic_optimizer.state_dict() if self.critic_optimizer else None,
         }
+        return state if self.average is None else {**state, "average": self.average.model.state_dict()}
 
     def restore(self, saved: State) -> None:
         """Continue from what :meth:`to_checkpoint` returned."""
@@ -93,6 +110,8 @@ class TrainingState:
         self.optimizer.load_state_dict(saved["optimizer"])
         if self.critic_optimizer is not None:
             self.critic_optimizer.load_state_dict(saved["critic_optimizer"])
+        if self.average is not None:
+            self.average.model.load_state_dict(saved["average"])
 
 
 def _facing_code(model: nn.Module) -> list[nn.Parameter]:
@@ -104,9 +123,15 @@ def _facing_code(model: nn.Module) -> list[nn.Parameter]:
 
 
 def _update(
-    optimizer: torch.optim.Optimizer, parameters: Sequence[nn.Parameter], total: Tensor, share: Share
+    optimizer: torch.optim.Optimizer,
+    parameters: Sequence[nn.Parameter],
+    total: Tensor,
+    share: Share,
+    clip_norm: float | None,
 ) -> None:
     optimizer.zero_grad(set_to_none=True)
     torch.autograd.backward(total)
     share.average_gradients(parameters)
+    if clip_norm is not None:
+        nn.utils.clip_grad_norm_(parameters, clip_norm)
     optimizer.step()

@@ -67,6 +67,9 @@ class Settings:
         optimizer: changes the model's weights.
         critic_optimizer: changes the critic's weights, if the objective has one.
         schedule: how the learning rate, and perhaps more, changes.
+        critic_schedule: how the learning rate of the critic changes.
+        weight_average: decay of a moving average of the weights, which the model has at the end; none: the last ones.
+        clip_norm: the longest gradient; none: any.
 
     Example:
         >>> Settings(steps=100).batch_size
@@ -86,6 +89,9 @@ class Settings:
     critic_optimizer: Optimizer = field(default_factory=Adam)
     schedule: Schedule = field(default_factory=Constant)
     log_every: int | None = None
+    critic_schedule: Schedule = field(default_factory=Constant)
+    weight_average: float | None = None
+    clip_norm: float | None = None
 
     def is_logged(self, step: int) -> bool:
         """Whether the losses of a step (counted from 1) are logged: the first, the last, every ``log_every``-th."""
@@ -158,6 +164,7 @@ class Trainer:
     ) -> None:
         self.dataset, self.settings, self.checkpoints, self.share = dataset, settings, checkpoints, share
         self.record, self.resumed, self.display = record, resumed, display
+        self.model = model
         self.pairing: Pairing | None = getattr(model, "pairing", None)
         self.device = model.device
         vae = cast(VAE, model)  # objectives are typed for a VAE; the game of a GAN takes its GAN
@@ -166,9 +173,16 @@ class Trainer:
         cpu.prepare(settings.threads)
         cpu.channels_last(model).train()
         self.state = TrainingState(
-            vae, objective, settings.learning_rate, settings.optimizer, settings.critic_optimizer
+            vae,
+            objective,
+            settings.learning_rate,
+            settings.optimizer,
+            settings.critic_optimizer,
+            weight_average=settings.weight_average,
+            clip_norm=settings.clip_norm,
         )
-        self._rates = [group["lr"] for group in self.state.optimizer.param_groups]
+        self._rates = _rates(self.state.optimizer)
+        self._critic_rates = _rates(self.state.critic_optimizer)
 
     def _check(self, vae: VAE, objective: Objective) -> None:
         """Refuse, before step 0, what cannot be trained."""
@@ -205,6 +219,7 @@ class Trainer:
                         return Outcome("interrupted", state.step, "stopped by the user")
             except DivergedError as problem:
                 return Outcome("diverged", state.step, str(problem))
+        state.adopt_average()
         return Outcome("finished", state.step)
 
     def step(self) -> StepLosses:
@@ -226,14 +241,16 @@ class Trainer:
         return StepLosses(average, critic)
 
     def _follow_schedule(self) -> Progress:
-        """Let schedule and optimiser change what they change before this step; the position in training."""
+        """Let schedules and optimisers change what they change before this step; the position in training."""
         state, settings = self.state, self.settings
         progress = Progress(state.step, settings.steps)
-        settings.schedule.before_step(Stage(state.model, state.optimizer, self._draw, progress))
+        average = None if state.average is None else state.average.model
+        settings.schedule.before_step(Stage(state.model, state.optimizer, self._draw, progress, average))
         settings.optimizer.before_step(state.optimizer, progress.fraction)
-        factor = settings.schedule.rate(progress)
-        for group, rate in zip(state.optimizer.param_groups, self._rates, strict=True):
-            group["lr"] = rate * factor
+        _set_rates(state.optimizer, self._rates, settings.schedule.rate(progress))
+        if state.critic_optimizer is not None:
+            settings.critic_optimizer.before_step(state.critic_optimizer, progress.fraction)
+            _set_rates(state.critic_optimizer, self._critic_rates, settings.critic_schedule.rate(progress))
         return replace(progress, kl_weight=settings.schedule.kl_weight(progress))
 
     def _draw(self, count: int) -> Tensor:
@@ -292,11 +309,16 @@ class Trainer:
             raise DivergedError(f"the loss is {total:.4g} at step {state.step + 1}")
 
     def _initialise_prior(self) -> None:
-        """Let a prior that takes something from the data have a sample of them."""
-        initialise = getattr(getattr(self.state.model, "prior", None), "initialise", None)
-        if callable(initialise):
-            seed, dataset = self.settings.seed, self.dataset
-            initialise(lambda n: as_tensor(dataset.sample(n, generator(seed, "prior")).images, self.device))
+        """Let a prior that takes something from the data have a sample of them, as networks and loss see them."""
+        if isinstance(self.model, GAN):
+            return
+        as_seen = self.model.likelihood.as_seen
+
+        def draw(count: int) -> Tensor:
+            images = self.dataset.sample(count, generator(self.settings.seed, "prior")).images
+            return as_seen(as_tensor(images, self.device))
+
+        self.model.prior.initialise(draw)
 
     def _report(self, losses: StepLosses) -> None:
         step, record = self.state.step, None
@@ -306,6 +328,16 @@ class Trainer:
                 self.record(record)
         if self.display is not None:
             self.display.show(step, record)
+
+
+def _rates(optimizer: torch.optim.Optimizer | None) -> list[float]:
+    """The step sizes of an optimiser's groups."""
+    return [] if optimizer is None else [group["lr"] for group in optimizer.param_groups]
+
+
+def _set_rates(optimizer: torch.optim.Optimizer, rates: list[float], factor: float) -> None:
+    for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        group["lr"] = rate * factor
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
