@@ -19,6 +19,23 @@ class UnweaveError(ValueError):
     """
 
 
+def visible(text: str, *, lines: bool = False) -> str:
+    r"""A text for a terminal: characters that are not printable, such as escape codes, become visible.
+
+    Args:
+        text: any text, such as the name of a file.
+        lines: whether line breaks and tabs stay as they are.
+
+    Example:
+        >>> visible("a\x1b[31mb")
+        'a\\x1b[31mb'
+    """
+    if text.isprintable():
+        return text
+    kept = "\n\t" if lines else ""
+    return "".join(c if c.isprintable() or c in kept else ascii(c)[1:-1] for c in text)
+
+
 def plain(name: str) -> str:
     """The form in which names are compared: case, hyphens, underscores and spaces are ignored.
 

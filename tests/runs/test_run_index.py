@@ -5,9 +5,12 @@ import os
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import save
 
 from unweave.errors import UnweaveError
-from unweave.runs.run_index import Condition, RunIndex, damage, export
+from unweave.runs.check import damage
+from unweave.runs.run_index import Condition, RunIndex, export
 
 
 def make(root: Path, name: str, *, status: str = "finished", **facts: object) -> Path:
@@ -28,7 +31,7 @@ def make(root: Path, name: str, *, status: str = "finished", **facts: object) ->
     (folder / "history.jsonl").write_text('{"step": 50, "total": 9.5, "kl_per_latent": [1.0]}\n')
     (folder / "scores.json").write_text(json.dumps({k: {"name": k, "value": v} for k, v in facts.items()}))
     if status == "finished":
-        (folder / "model.safetensors").write_bytes(b"weights")
+        (folder / "model.safetensors").write_bytes(save({"weight": torch.zeros(2)}))
     return folder
 
 

@@ -73,7 +73,7 @@ def train(
         if share.rank:
             follow(config, share, device=device, threads=threads, stop=stop)
             return
-        run = Run.create(config, folder, command=typed_command())
+        run = Run.requested(config, folder, command=typed_command())
         print_line(f" in {run.folder}", title=config.label, quiet=quiet)
         with TerminalDisplay.of({config.method[-1]: config.steps}, quiet) as display:
             outcome = run.train(

@@ -13,16 +13,23 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unweave import atomic
+from unweave import artefacts, atomic
 from unweave.errors import UnweaveError, plain, unknown
 from unweave.runs import history
 from unweave.runs.flat import flatten
-from unweave.runs.status import SCORES, is_trained, last_status, present_status, recorded_status
+from unweave.runs.status import (
+    SCORES,
+    is_trained,
+    last_status,
+    present_status,
+    recorded_status,
+    training_seconds,
+)
 
 logger = logging.getLogger("unweave")
 
@@ -265,14 +272,14 @@ def read_facts(folder: Path) -> dict[str, Any]:
         >>> facts["status"], facts["data"], facts["seed"]
         ('new', 'Circles', 3)
     """
-    made = atomic.read_json(folder / "run.json")
+    made = artefacts.read_json(folder / "run.json")
     config = made.get("config")
     if not isinstance(config, dict):
         from unweave.runs.config import read_file
 
         config = read_file(folder / "config.yaml")
     recorded = recorded_status(folder)
-    scores = atomic.read_json(folder / SCORES, default={})
+    scores = artefacts.read_json(folder / SCORES, default={})
     last = history.last_record(folder / history.FILE)
     step = config.get("steps") if is_trained(folder) else last.get("step", recorded.get("step", 0))
     facts: dict[str, Any] = {
@@ -281,7 +288,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
         "created": made.get("created"),
         "status": last_status(folder),
         "reason": recorded.get("reason"),
-        "seconds": recorded.get("seconds"),
+        "seconds": training_seconds(folder) if recorded else None,
         "step": step,
     }
     facts |= {key: _joined(value) for key, value in flatten(config).items()}
@@ -291,30 +298,6 @@ def read_facts(folder: Path) -> dict[str, Any]:
         facts[name] = score["value"]
     facts |= {f"last.{key}": value for key, value in last.items() if key not in ("step", "seconds")}
     return {key: value for key, value in facts.items() if not isinstance(value, dict)}
-
-
-def damage(folder: Path) -> Iterator[str]:
-    """What is wrong with the files of a run, each read in full: a sentence names the file, and its line in a history.
-
-    Example:
-        >>> import tempfile
-        >>> list(damage(Path(tempfile.mkdtemp())))[0].endswith("run.json: there is no such file")
-        True
-    """
-    for name in ("run.json", "status.json", "scores.json"):
-        path = folder / name
-        if path.exists() or name == "run.json":
-            try:
-                atomic.read_json(path)
-            except UnweaveError as error:
-                yield str(error)
-    path = folder / history.FILE
-    if path.exists():
-        for number, line in enumerate(path.read_bytes().splitlines(), 1):
-            try:
-                json.loads(line)
-            except ValueError:
-                yield f"{path}, line {number}, is no record: it is skipped"
 
 
 def export(entries: Sequence[RunEntry], path: Path) -> Path:
