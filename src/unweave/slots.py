@@ -17,7 +17,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from unweave.errors import UnweaveError, plain, unknown
+from unweave.errors import LARGEST_NUMBER, UnweaveError, plain, unknown
 from unweave.references import (
     Provenance,
     absolute,
@@ -387,7 +387,7 @@ def convert(key: str, value: Any, hint: Any) -> Any:
             number = float(value)
         except (TypeError, ValueError, OverflowError):
             number = math.nan
-        if hint is float and math.isfinite(number):
+        if hint is float and abs(number) <= LARGEST_NUMBER:
             return number
         if hint is int and abs(number) < LARGEST_WHOLE and number == math.floor(number):
             return int(value) if not isinstance(value, str) else int(number)

@@ -112,7 +112,7 @@ def test_a_corrupted_line_of_history_is_reported_and_passed_over(root: Path) -> 
     folder = root / "study" / "b"
     with (folder / "history.jsonl").open("a") as file:
         file.write('{"step": 60, "tot\x00\n{"step": 70, "total": 8.0}\n{"step": 80, "to')
-    assert list(damage(folder)) == [
+    assert [sentence for sentence in damage(folder) if "history" in sentence] == [
         f"{folder / 'history.jsonl'}, line {line}, is no record: it is skipped" for line in (2, 4)
     ]
     assert RunIndex(root).find(["seed=1"])[0]["last.total"] == 8.0

@@ -13,7 +13,7 @@ from unweave.data.dsprites import DSprites
 from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import open_picture
-from unweave.data.space import Array, FactorSpace
+from unweave.data.space import Array, FactorSpace, check_count
 from unweave.errors import UnweaveError, check_choice
 
 _SIZE = 64
@@ -117,7 +117,7 @@ class BusySprites(IndexedDataset):
 
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` sprites, uniform in their factors, each with nuisance of its own."""
-        rows = rng.integers(self.count, size=n)
+        rows = rng.integers(self.count, size=check_count(n))
         assert self.rows is not None
         return Batch(self._images_of_rows(rows, rng), self.rows.factors(rows))
 
