@@ -71,6 +71,8 @@ def told(error: Exception) -> str | None:
         return f"not enough memory{f' ({first})' if first else ''}: choose a smaller model, batch or image"
     if isinstance(error, RecursionError):
         return "the input is nested too deeply"
+    if isinstance(error, ValueError) and "null byte" in str(error):
+        return "a path contains a null byte, which no file system takes"
     return None
 
 
