@@ -84,7 +84,7 @@ def train(
         if share.rank:
             follow(config, share, device=device, threads=threads, stop=stop)
             return
-        run = Run.create(config, folder, command=typed_command(), minutes=minutes)
+        run = Run.requested(config, folder, typed_command(), minutes)
         print_line(f" in {run.folder}: {config.training}", title=config.label, quiet=quiet)
         with TerminalDisplay.of({config.method[-1]: config.steps}, quiet) as display:
             outcome = run.train(

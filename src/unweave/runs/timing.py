@@ -10,8 +10,8 @@ from statistics import median
 
 import torch
 
-from unweave import atomic
 from unweave.errors import UnweaveError
+from unweave.runs import publishing, status
 from unweave.runs.config import Config
 from unweave.runs.opened import open_data
 from unweave.runs.run import Run, fresh, settings_of
@@ -102,9 +102,10 @@ def _labelled(config: Config) -> list[Path]:
 def _earlier(minutes: float, config_of: Callable[[int | None], Config], folders: list[Path]) -> Config | None:
     """The config of a run that was made for as many minutes, and for the same otherwise."""
     for folder in folders:
-        if not (folder / "run.json").exists():
-            continue
-        if atomic.read_json(folder / "run.json").get("minutes") == minutes:
+        if (
+            publishing.is_published(folder)
+            and status.readable(folder / publishing.RUN).get("minutes") == minutes
+        ):
             made = Run(folder).config
             if config_of(made.steps) == made:
                 return made
