@@ -344,7 +344,9 @@ class DecompositionVAE(Objective):
             )
 
     def prepare(self, data: TrainingData, batch: int) -> None:
-        """With ``aggregate="data"``, load all images."""
+        """With ``aggregate="data"``, load all images; the MMD needs two images in a batch."""
+        if self.divergence == "mmd" and batch < 2:
+            raise UnweaveError(f"objective.divergence=mmd needs a batch_size of at least 2, got {batch}")
         if self.divergence != "inclusive_kl" or self.aggregate != "data":
             return
         if data.count is None or data.count > _MOST_IMAGES:

@@ -3,10 +3,13 @@
 import dataclasses
 import hashlib
 import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from unweave import atomic
 from unweave.data import DATASETS, SAMPLINGS, Channels, Dataset
 from unweave.data.registry import own_data
 from unweave.errors import UnweaveError, check_positive, unknown
@@ -20,6 +23,7 @@ from unweave.pairing import PAIRINGS
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
 from unweave.references import is_reference, provenance_of
+from unweave.runs.recommended import with_training
 from unweave.schedules import SCHEDULES
 from unweave.slots import Choice, Slot, convert, options_of
 from unweave.standardise import standardise
@@ -53,6 +57,12 @@ VAE_ONLY = (
 """What a GAN has in another form or not at all."""
 
 NONE = Choice("none")
+
+LARGEST = 1 << 20
+"""Bytes of a config file at most."""
+
+MOST_VALUES = 100_000
+"""Values in a config at most, after aliases are followed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -124,15 +134,16 @@ class Config:
 
     @classmethod
     def of(cls, mapping: Mapping[str, Any]) -> "Config":
-        """Check a mapping as a config file holds it; fill in every default."""
+        """Check a mapping as a config file holds it; fill in every default, and what ``training`` stands for."""
         fields = {f.name: f for f in dataclasses.fields(cls)}
         for key in mapping:
-            if key not in fields:
-                raise unknown("option", str(key), fields)
+            if key not in (*fields, "training"):
+                raise unknown("option", str(key), (*fields, "training"))
         if "data" not in mapping:
             raise UnweaveError(
                 f"no data set is named: set data to one of {', '.join(sorted(DATASETS))}, or a path"
             )
+        mapping = with_training(mapping, SLOTS["data"].choose(_with_own_data(mapping["data"])).name)
         values: dict[str, Any] = {}
         replaced = _replaced_by_gan(mapping)
         for name, field in fields.items():
@@ -213,6 +224,20 @@ class Config:
             return (self.model.label,)
         paired = () if self.pairing == NONE else (self.pairing.label,)
         return (self.objective.label, *paired, self.decoder.label)
+
+    @property
+    def training(self) -> str:
+        """How it is trained, in one line.
+
+        Example:
+            >>> Config.read(words=["data=circles"]).training
+            'Adam at 0.0001, Constant, 5,000 steps of 64 images'
+        """
+        images = "pairs" if self.pairing != NONE else "images"
+        return (
+            f"{self.optimizer.label} at {self.learning_rate:g}, {self.schedule.label}, {self.steps:,} steps of "
+            f"{self.batch_size} {images}"
+        )
 
     @property
     def outside_parts(self) -> dict[str, Choice]:
@@ -363,19 +388,46 @@ def read_file(file: Path) -> dict[str, Any]:
         >>> read_file(file)
         {'learning_rate': 0.0003}
     """
+    import yaml
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
-    from yaml import YAMLError
 
-    if not file.exists():
+    if not os.path.lexists(file):
         raise UnweaveError(f"there is no config file {file}")
+    text = atomic.read(file)
+    if len(text) > LARGEST:
+        raise UnweaveError(f"{file} is not a config file: it has {len(text):,} bytes, more than {LARGEST:,}")
     try:
-        content = OmegaConf.to_container(OmegaConf.load(file), resolve=True)
-    except (YAMLError, OmegaConfBaseException, UnicodeDecodeError, OSError) as error:
-        raise UnweaveError(f"{file} is not a config file: {' '.join(str(error).split())[:200]}") from error
+        _check_yaml(yaml.compose(text.decode(), Loader=yaml.SafeLoader))
+        content = OmegaConf.to_container(OmegaConf.create(text.decode()), resolve=True)
+    except (
+        yaml.YAMLError,
+        OmegaConfBaseException,
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise UnweaveError(f"{file} is not a config file: {' '.join(reason.split())[:200]}") from error
     if not isinstance(content, dict):
         raise UnweaveError(f"{file} is not a config file: it must hold key: value lines")
     return {str(key): value for key, value in content.items()}
+
+
+def _check_yaml(node: Any) -> None:
+    """Refuse resolvers, which read the environment or call functions, and aliases that multiply without end."""
+    count, left = 0, [node]
+    while left:
+        node = left.pop()
+        value = getattr(node, "value", None)
+        count += 1
+        if count > MOST_VALUES:
+            raise UnweaveError(f"it holds more than {MOST_VALUES:,} values")
+        if isinstance(value, list):  # of a sequence, or pairs of a mapping
+            left += [part for each in value for part in (each if isinstance(each, tuple) else (each,))]
+        elif isinstance(value, str) and (found := re.search(r"\$\{[^}]*:", value)):
+            raise UnweaveError(f"{found[0]}...}} is not taken: write the value itself")
 
 
 def read_words(words: Sequence[str]) -> dict[str, Any]:
@@ -385,9 +437,9 @@ def read_words(words: Sequence[str]) -> dict[str, Any]:
         >>> read_words(["prior=isa", "objective.beta=4"])
         {'prior': {'name': 'isa'}, 'objective': {'beta': 4}}
     """
+    import yaml
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
-    from yaml import YAMLError
 
     dotted, names = [], {}
     for word in words:
@@ -400,9 +452,21 @@ def read_words(words: Sequence[str]) -> dict[str, Any]:
         else:
             dotted.append(f"{key}.name={value}" if key in SLOTS else word)
     try:
+        for word in dotted:
+            _check_yaml(yaml.compose(word.partition("=")[2], Loader=yaml.SafeLoader))
         content = OmegaConf.to_container(OmegaConf.from_dotlist(dotted), resolve=True)
-    except (YAMLError, OmegaConfBaseException) as error:
-        raise UnweaveError(f"cannot read {' '.join(words)}: {' '.join(str(error).split())[:200]}") from error
+    except (
+        yaml.YAMLError,
+        OmegaConfBaseException,
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise UnweaveError(
+            f"cannot read {' '.join(words)[:300]}: {' '.join(reason.split())[:200]}"
+        ) from error
     assert isinstance(content, dict)
     found: dict[str, Any] = {str(key): value for key, value in content.items()}
     for key, name in names.items():

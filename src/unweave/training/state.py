@@ -102,6 +102,27 @@ class TrainingState:
         }
         return state if self.average is None else {**state, "average": self.average.model.state_dict()}
 
+    def unfit(self, saved: State) -> str | None:
+        """What keeps a saved state from being restored; ``None`` if nothing does.
+
+        Example:
+            >>> from unweave.objectives import BetaVAE
+            >>> state = TrainingState(VAE.assemble((1, 32, 32), latents=2), BetaVAE(), learning_rate=1e-3)
+            >>> state.unfit(state.to_checkpoint()), state.unfit({"step": 3})
+            (None, "it has no 'critic_optimizer'")
+        """
+        own = self.to_checkpoint()
+        if missing := sorted(own.keys() - saved.keys()):
+            return f"it has no {missing[0]!r}"
+        for name in sorted(own.keys() - {"step", "first_total"}):
+            if problem := _unlike(saved[name], own[name], name):
+                return problem
+        for name, rule in (("optimizer", self.optimizer), ("critic_optimizer", self.critic_optimizer)):
+            if rule is not None and (problem := _unlike_moments(saved[name], rule, name)):
+                return problem
+        first = saved["first_total"]
+        return None if first is None or isinstance(first, float) else "its 'first_total' is no number"
+
     def restore(self, saved: State) -> None:
         """Continue from what :meth:`to_checkpoint` returned."""
         self.step, self.first_total = saved["step"], saved["first_total"]
@@ -112,6 +133,48 @@ class TrainingState:
             self.critic_optimizer.load_state_dict(saved["critic_optimizer"])
         if self.average is not None:
             self.average.model.load_state_dict(saved["average"])
+
+
+def _unlike(saved: object, own: object, name: str) -> str | None:
+    """In what a saved value differs from the present one in kind: keys and shapes of weights, groups of optimisers."""
+    if own is None or saved is None:
+        return None if own is saved else f"its {name!r} belongs to another objective"
+    if not isinstance(saved, dict) or not isinstance(own, dict):
+        return f"its {name!r} is no mapping"
+    if "param_groups" in own:
+        groups, ours = saved.get("param_groups"), own["param_groups"]
+        if (
+            not isinstance(groups, list)
+            or len(groups) != len(ours)
+            or not isinstance(saved.get("state"), dict)
+        ):
+            return f"its {name!r} is of another kind"
+        pairs = zip(groups, ours, strict=True)
+        alike = all(
+            isinstance(a, dict) and a.keys() >= b.keys() and a["params"] == b["params"] for a, b in pairs
+        )
+        return None if alike else f"its {name!r} is of another kind"
+    if saved.keys() != own.keys():
+        return f"its {name!r} has other weights: {sorted(map(str, saved.keys() ^ own.keys()))[0]}"
+    for key, value in own.items():
+        if getattr(saved[key], "shape", None) != getattr(value, "shape", None):
+            return f"its {name!r} has another shape: {key}"
+    return None
+
+
+_MOMENTS = ("exp_avg", "exp_avg_sq", "momentum_buffer")
+
+
+def _unlike_moments(saved: State, rule: torch.optim.Optimizer, name: str) -> str | None:
+    """Whether what an optimiser remembers of a weight has the shape of that weight."""
+    weights = [weight for group in rule.param_groups for weight in group["params"]]
+    for number, remembered in saved["state"].items():
+        if not isinstance(number, int) or number >= len(weights) or not isinstance(remembered, dict):
+            return f"its {name!r} belongs to other weights"
+        moments = [remembered[key] for key in _MOMENTS if key in remembered]
+        if any(getattr(moment, "shape", None) != weights[number].shape for moment in moments):
+            return f"its {name!r} belongs to other weights"
+    return None
 
 
 def _facing_code(model: nn.Module) -> list[nn.Parameter]:

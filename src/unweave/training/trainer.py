@@ -12,6 +12,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unweave import memory
 from unweave.data import Dataset
 from unweave.errors import UnweaveError
 from unweave.gan import GAN
@@ -20,7 +21,7 @@ from unweave.optimizers import Adam, Optimizer
 from unweave.pairing import Pairing
 from unweave.schedules import Constant, Schedule, Stage
 from unweave.training import cpu
-from unweave.training.checkpoints import Checkpoints
+from unweave.training.checkpoints import Checkpoints, State
 from unweave.training.data_parallel import ALONE, Share
 from unweave.training.randomness import generator, seed_torch
 from unweave.training.state import TrainingState
@@ -95,7 +96,21 @@ class Settings:
 
     def is_logged(self, step: int) -> bool:
         """Whether the losses of a step (counted from 1) are logged: the first, the last, every ``log_every``-th."""
-        return step in (1, self.steps) or step % (self.log_every or max(1, self.steps // 1000)) == 0
+        return step in (1, self.steps) or step % self._every == 0
+
+    def logged_steps(self, until: int) -> list[int]:
+        """The logged steps up to one.
+
+        Example:
+            >>> Settings(steps=100, log_every=10).logged_steps(20)
+            [1, 10, 20]
+        """
+        steps = {*range(self._every, until + 1, self._every), 1, self.steps}
+        return sorted(step for step in steps if step <= until)
+
+    @property
+    def _every(self) -> int:
+        return self.log_every or max(1, self.steps // 1000)
 
 
 @dataclass(frozen=True)
@@ -192,6 +207,13 @@ class Trainer:
             )
         if self.pairing is not None:
             _check_pairs(self.pairing, vae, self.dataset, generator(self.settings.seed, "data"))
+        size, shape = self.settings.batch_size, vae.image_shape
+        images = size * objective.batches * (1 if self.pairing is None else 2)
+        memory.check(
+            8.0 * images * math.prod(shape),  # the images and their reconstructions, as 32-bit numbers
+            f"a batch of {images:,} images of {' x '.join(map(str, shape))}",
+            "choose a smaller batch_size or smaller images",
+        )
         objective.check(vae)
         self.settings.schedule.check(vae)
         self.share.check(self.settings.batch_size)
@@ -261,7 +283,7 @@ class Trainer:
     def resume(self) -> None:
         """Restore the newest checkpoint; without one, start: initialise the prior from data and save step 0."""
         checkpoints = self.checkpoints
-        saved = self.share.first(lambda: checkpoints.latest(self.device) if checkpoints else None)
+        saved = self.share.first(self._newest)
         if saved is not None:
             self.state.restore(saved)
         else:
@@ -271,6 +293,12 @@ class Trainer:
                 checkpoints.save(self.state.to_checkpoint())
         if self.resumed is not None:
             self.resumed(self.state.step)
+
+    def _newest(self) -> State | None:
+        """The newest checkpoint that is intact and fits; others are set aside."""
+        if self.checkpoints is None:
+            return None
+        return self.checkpoints.latest(self.device, unfit=self.state.unfit, set_aside=True)
 
     def save(self) -> None:
         """Save the state as a checkpoint, unless a weight is not finite."""
