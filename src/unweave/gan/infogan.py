@@ -264,36 +264,9 @@ class InfoWGANGP(GAN):
     )
     critic_norm: ClassVar[Literal["batch", "layer"]] = "layer"
 
-    def __init__(
-        self,
-        image_shape: tuple[int, int, int],
-        *,
-        continuous: int = 2,
-        categorical: tuple[int, ...] = (10,),
-        noise: int = 62,
-        channels: tuple[int, ...] = (64, 128),
-        halvings: tuple[int, ...] | None = None,
-        hidden: int = 1024,
-        slope: float = 0.0,
-        lambda_mi: float = 1.0,
-        eta: float = 10.0,
-        critic_learning_rate: float = 1e-4,
-        critic_steps: int = 1,
-    ) -> None:
+    def __init__(self, image_shape: tuple[int, int, int], *, eta: float = 10.0, **inherited: Any) -> None:
         check_at_least("model.eta", eta, 0)
-        super().__init__(
-            image_shape,
-            continuous=continuous,
-            categorical=categorical,
-            noise=noise,
-            channels=channels,
-            halvings=halvings,
-            hidden=hidden,
-            slope=slope,
-            lambda_mi=lambda_mi,
-            critic_learning_rate=critic_learning_rate,
-            critic_steps=critic_steps,
-        )
+        super().__init__(image_shape, **inherited)
         self.eta = eta
 
     def game(self) -> Objective:

@@ -18,6 +18,7 @@ from unweave.gan import GAN
 from unweave.objectives import CriticLoss, Loss, Objective, Progress
 from unweave.optimizers import Adam, Optimizer
 from unweave.pairing import Pairing
+from unweave.priors import Prior
 from unweave.schedules import Constant, Schedule, Stage
 from unweave.training import cpu
 from unweave.training.checkpoints import Checkpoints
@@ -293,10 +294,12 @@ class Trainer:
 
     def _initialise_prior(self) -> None:
         """Let a prior that takes something from the data have a sample of them."""
-        initialise = getattr(getattr(self.state.model, "prior", None), "initialise", None)
-        if callable(initialise):
+        prior = getattr(self.state.model, "prior", None)
+        if isinstance(prior, Prior):
             seed, dataset = self.settings.seed, self.dataset
-            initialise(lambda n: as_tensor(dataset.sample(n, generator(seed, "prior")).images, self.device))
+            prior.initialise(
+                lambda n: as_tensor(dataset.sample(n, generator(seed, "prior")).images, self.device)
+            )
 
     def _report(self, losses: StepLosses) -> None:
         step, record = self.state.step, None
