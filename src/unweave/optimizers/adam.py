@@ -18,6 +18,10 @@ class AdamRule(Optimizer):
         eps: added to the root of the second moment.
         amsgrad: divide by the largest second moment so far (Reddi et al. 2018).
         weight_decay: see the rule.
+
+    Example:
+        >>> AdamW(betas=(0.5, 0.9)).build(Trained([torch.nn.Parameter(torch.ones(3))]), 0.1).defaults["betas"]
+        (0.5, 0.9)
     """
 
     rule: ClassVar[type[torch.optim.Adam]]
