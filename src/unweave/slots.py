@@ -21,6 +21,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from unweave.errors import UnweaveError, plain, unknown
 from unweave.references import (
     Provenance,
+    UntrustedPartError,
     absolute,
     entry_points_of,
     import_object,
@@ -163,7 +164,7 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
             return by_plain[plain(name)], self[by_plain[plain(name)]]
         if not is_reference(name):
             raise unknown(self.name, name, self)
-        found = import_object(name, file=code.file if code is not None else "")
+        found = import_object(name, code)
         return absolute(name), self._checked(name, found)
 
     def choose(self, value: object) -> Choice:
@@ -182,6 +183,8 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
             'SpatialBroadcast'
         """
         if isinstance(value, Choice):
+            if value.code is not None:
+                return value
             value = value.to_config()
         if not isinstance(value, Mapping):
             value = {"name": value}
@@ -219,6 +222,8 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
             return part(**accepted(part, **context), **choice.options)
         try:
             name, part = self.find(choice.name, choice.code)
+        except UntrustedPartError:
+            raise
         except UnweaveError as error:
             raise UnweaveError(
                 f"the {self.name} {choice.label} comes from {choice.code} and is missing ({error}): put it back to "

@@ -151,7 +151,7 @@ class Config:
             >>> Config.read(words=["data=circles", "data.hole=center", "learning_rate=3e-4"]).learning_rate
             0.0003
         """
-        return cls.of(merge(read_file(file) if file else {}, read_words(words)))
+        return cls.of(merge(_read_config(file) if file else {}, read_words(words)))
 
     def to_mapping(self) -> dict[str, Any]:
         """As a config file holds it: plain values, every option filled in."""
@@ -331,6 +331,21 @@ def _with_own_data(value: Any) -> Any:
         return value
     others = {k: v for k, v in value.items() if k != "name"} if isinstance(value, Mapping) else {}
     return {**own_data(name), **others}
+
+
+def _read_config(file: Path) -> dict[str, Any]:
+    """A config file; in one that stands in the folder of a run, every reference is marked as named by that run.
+
+    Such a file may come from somebody else: reading it imports nothing, see :func:`unweave.references.check_record`.
+    """
+    mapping = read_file(file)
+    if (file.parent / "run.json").exists():
+        for slot in SLOTS.keys() & mapping.keys():
+            part = mapping[slot] if isinstance(mapping[slot], dict) else {"name": mapping[slot]}
+            if isinstance(name := part.get("name"), str) and is_reference(name):
+                code = part["code"] if isinstance(part.get("code"), dict) else {}
+                mapping[slot] = {**part, "code": {**code, "record": str(file.parent)}}
+    return mapping
 
 
 def read_file(file: Path) -> dict[str, Any]:
