@@ -135,10 +135,10 @@ def check_record(reference: str, code: Provenance) -> None:
     the user's own places, never from what came along with it.
 
     Example:
-        >>> check_record("./part.py:Part", Provenance(file="part.py", sha256="0", record="/a/run"))
+        >>> check_record("./part.py:Part", Provenance(file="part.py", sha256="0", record="/run"))
         Traceback (most recent call last):
         ...
-        unweave.references.UntrustedPartError: /a/run names ./part.py:Part by a path that is not absolute; it is not imported
+        unweave.references.UntrustedPartError: /run names ./part.py:Part by a relative path, so it is not imported
     """
     if not code.record:
         return
@@ -151,9 +151,7 @@ def check_record(reference: str, code: Provenance) -> None:
     of_file = place.endswith(".py")
     places = [Path(text) for text in (place if of_file else "", code.file) if text]
     if any(not path.is_absolute() for path in places):
-        raise UntrustedPartError(
-            f"{code.record} names {reference} by a path that is not absolute; it is not imported"
-        )
+        raise UntrustedPartError(f"{code.record} names {reference} by a relative path, so it is not imported")
     if not of_file and not any(_inside(path, code.record) for path in places):
         places += _origins(place, code)
     if any(_inside(path, code.record) for path in places):
