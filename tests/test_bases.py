@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.distributions import Distribution, Independent, Laplace, Normal
 
 from unweave.data import Arrays
-from unweave.gan import GAN, GANS
+from unweave.gan import GANS
 from unweave.likelihoods import LIKELIHOODS, Likelihood
 from unweave.networks import DECODERS, ENCODERS
 from unweave.objectives import OBJECTIVES, Loss, Objective, Progress
@@ -17,6 +17,7 @@ from unweave.objectives.core import bound
 from unweave.pairing import PAIRINGS, Pairing
 from unweave.posteriors import POSTERIORS, Posterior
 from unweave.priors import PRIORS, Prior
+from unweave.standalone import StandaloneModel
 from unweave.training import train
 from unweave.vae import VAE
 
@@ -26,7 +27,7 @@ BASES: dict[type, Mapping[str, type]] = {
     Likelihood: LIKELIHOODS,
     Objective: OBJECTIVES,
     Pairing: {name: part for name, part in PAIRINGS.items() if name != "none"},
-    GAN: GANS,
+    StandaloneModel: GANS,
     torch.nn.Module: {**ENCODERS, **DECODERS},
 }
 
@@ -44,7 +45,7 @@ def test_a_base_is_abstract(base: Callable[..., object]) -> None:
         base(2) if base in (Prior, Likelihood) else base()
 
 
-@pytest.mark.parametrize("base", [Prior, Posterior, Likelihood, Objective])
+@pytest.mark.parametrize("base", [Prior, Posterior, Likelihood, Objective, StandaloneModel])
 def test_a_base_names_the_three_things_it_needs(base: type) -> None:
     text = base.__doc__ or ""
     assert "provides three things" in text

@@ -10,7 +10,7 @@ from typing import Any
 from unweave.data import DATASETS, SAMPLINGS, Channels, Dataset
 from unweave.data.registry import own_data
 from unweave.errors import UnweaveError, unknown
-from unweave.gan import GAN, GANS
+from unweave.gan import GANS
 from unweave.likelihoods import LIKELIHOODS
 from unweave.networks import DECODERS, ENCODERS
 from unweave.objectives import OBJECTIVES, Annealed, Averaged, Objective
@@ -21,10 +21,11 @@ from unweave.priors import PRIORS
 from unweave.references import is_reference, provenance_of
 from unweave.schedules import SCHEDULES
 from unweave.slots import Choice, Slot, convert, options_of
+from unweave.standalone import StandaloneModel
 from unweave.standardise import standardise
-from unweave.vae import VAE
+from unweave.vae import VAE, Model
 
-MODELS: Slot[VAE | GAN] = Slot("model", "unweave.models", GAN, {"VAE": VAE, **GANS})
+MODELS: Slot[Model] = Slot("model", "unweave.models", StandaloneModel, {"VAE": VAE, **GANS})
 
 SLOTS: dict[str, Slot[object]] = {
     "data": DATASETS,
@@ -58,7 +59,7 @@ class Config:
 
     Args:
         data: the data set.
-        model: the VAE that the parts below make, or a GAN in its place, see ``unweave.gan``.
+        model: the VAE that the parts below make, or another model in its place, see ``unweave.standalone``.
         encoder: see ``unweave.networks``.
         decoder: see ``unweave.networks``.
         posterior: see ``unweave.posteriors``.
@@ -233,7 +234,7 @@ class Config:
             dataset = SAMPLINGS.build(self.sampling, dataset=dataset)
         return dataset
 
-    def make_model(self, image_shape: tuple[int, int, int], channels: Channels | None = None) -> VAE | GAN:
+    def make_model(self, image_shape: tuple[int, int, int], channels: Channels | None = None) -> Model:
         """The model of this config with fresh weights from torch's global generator.
 
         Args:
@@ -257,9 +258,9 @@ class Config:
             standardise(vae, *((channels.mean, channels.std) if channels else unit))
         return vae
 
-    def make_objective(self, model: VAE | GAN) -> Objective:
+    def make_objective(self, model: Model) -> Objective:
         """The objective of this config for a model of it."""
-        if isinstance(model, GAN):
+        if isinstance(model, StandaloneModel):
             return model.game()
         objective = OBJECTIVES.build(self.objective, latents=self.latents)
         if self.capacity is not None:
