@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from unweave.data import DATASETS, SAMPLINGS, Channels, Dataset
+from unweave.data.dataset import check_declared
 from unweave.data.registry import own_data
 from unweave.errors import UnweaveError, unknown
 from unweave.gan import GANS
@@ -230,6 +231,8 @@ class Config:
     def make_dataset(self) -> Dataset:
         """The data set of this config."""
         dataset = DATASETS.build(self.data)
+        if self.data.code is not None:
+            check_declared(dataset)
         if self.sampling.name != "Uniform":
             dataset = SAMPLINGS.build(self.sampling, dataset=dataset)
         return dataset
