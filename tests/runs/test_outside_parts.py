@@ -67,7 +67,7 @@ def unweave(folder: Path, *arguments: str, path: str = "", ok: bool = True) -> s
     found = os.pathsep.join(part for part in (path, os.environ.get("PYTHONPATH", "")) if part)
     environment = {**os.environ, "PYTHONPATH": found, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-P", "-m", "unweave", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     said = done.stdout + done.stderr
     assert "Traceback" not in said, said
     assert (done.returncode == 0) == ok, said
