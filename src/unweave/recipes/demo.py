@@ -14,7 +14,7 @@ positions."""
 
 
 def demo_configs(seed: int = 0) -> dict[str, Config]:
-    """The two runs of the demonstration by name: circles X-Y, networks of SBD table 1, batch 16, both trained with Muon.
+    """The two runs of the demonstration by name: circles X-Y, networks of SBD table 1, batch 16, trained with Muon.
 
     The paper trains for 500,000 steps of Adam at 3e-4; here 500 (broadcast) and 1,700 (DeConv, whose steps are
     cheaper), so that both take about the same time.
