@@ -22,6 +22,7 @@ from unweave.schedules import Constant, Schedule, Stage
 from unweave.training import cpu
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE, Share
+from unweave.training.draws import Draws
 from unweave.training.randomness import generator, seed_torch
 from unweave.training.state import TrainingState
 from unweave.vae import VAE, as_tensor
@@ -295,8 +296,7 @@ class Trainer:
         """Let a prior that takes something from the data have a sample of them."""
         initialise = getattr(getattr(self.state.model, "prior", None), "initialise", None)
         if callable(initialise):
-            seed, dataset = self.settings.seed, self.dataset
-            initialise(lambda n: as_tensor(dataset.sample(n, generator(seed, "prior")).images, self.device))
+            initialise(Draws(self.dataset, self.settings.seed, self.device))
 
     def _report(self, losses: StepLosses) -> None:
         step, record = self.state.step, None
