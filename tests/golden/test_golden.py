@@ -74,7 +74,11 @@ RUNS: dict[str, list[str]] = {
         "decoder.hidden=[8]",
     ],
     "dcgan": ["data=circles", *TINY[:4], "encoder=DCGAN", "decoder=DCGAN"],
-    "pca": [*CIRCLES, *SMALL_DECODER, "prior=AnisotropicNormal", "prior.learned=true"],
+    "pca": [
+        *(*CIRCLES, *SMALL_DECODER, "prior=AnisotropicNormal", "prior.learned=true"),
+        "prior.scales=pca",
+    ],
+    "shares": [*CIRCLES, *SMALL_DECODER, "prior=AnisotropicNormal", "prior.learned=true"],
     "student": [*CIRCLES, *SMALL_DECODER, "prior=StudentT"],
     "mixture": [*CIRCLES, *SMALL_DECODER, "prior=GaussianMixture"],
     "sparse": [*CIRCLES, *SMALL_DECODER, "prior=SparseMixture"],

@@ -120,7 +120,7 @@ def test_a_setting_that_differs_is_told() -> None:
 
 
 def measured() -> Comparison:
-    """ISA ahead in MIG by 0.1 at beta 1 and by 0.02 at beta 4; in reconstruction by 1 nat, and at beta 4 behind by 1."""
+    """ISA ahead in MIG by 0.1 at beta 1 and by 0.02 at beta 4; in reconstruction by 1 nat, at beta 4 behind by 1."""
     one, four = [(Model("ISA-VAE", b), Model("β-VAE", b)) for b in (1.0, 4.0)]
     noise = 1e-3 * np.arange(4)
     migs = {one[0]: 0.3 + noise, one[1]: 0.2 + noise**2, four[0]: 0.42 + noise, four[1]: 0.4 + noise**2}

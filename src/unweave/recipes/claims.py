@@ -173,9 +173,9 @@ def permuted(what: str, a: ArrayLike, b: ArrayLike, statistic: Callable[..., NDA
         statistic: of an array along an axis, such as ``np.median`` or ``np.max``.
 
     Example:
-        >>> found = permuted("median, new minus old", [5.0, 6.0, 7.0, 8.0], [1.0, 2.0, 3.0, 4.0], np.median)
+        >>> found = permuted("median, new minus old", np.arange(6) + 6.0, np.arange(6), np.median)
         >>> found.value, found.verdict
-        (4.0, 'same direction')
+        (6.0, 'same direction')
     """
     one, two = _values(what, a), _values(what, b)
     value = float(statistic(one) - statistic(two))
