@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from unweave.errors import UnweaveError
-from unweave.likelihoods import MSE, Bernoulli, Gaussian
+from unweave.likelihoods import LIKELIHOODS, MSE, Bernoulli, Gaussian
 
 SHAPE = (2, 3, 5)
 
@@ -186,3 +186,21 @@ def test_a_variance_for_every_output() -> None:
     assert torch.isfinite(certain.log_prob(torch.zeros(1, 2, 1, 3))).all()
     with pytest.raises(UnweaveError, match="per_output decodes every variance"):
         Gaussian((1, 2, 2), per_output=True, learned=True)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+@pytest.mark.parametrize("blur", ["none", "box", "gaussian"])
+def test_the_gradient_in_the_image_is_that_of_the_value(name: str, blur: str) -> None:
+    torch.manual_seed(0)
+    part = LIKELIHOODS.make({"name": name, "blur": blur, "blur_radius": 1}, image_shape=(2, 4, 5)).double()
+    features, direction = torch.randn(2, 3, 2, 4, 5, dtype=torch.float64)
+    images = torch.rand(3, 2, 4, 5, dtype=torch.float64, requires_grad=True)
+    weights = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+
+    def value(at: torch.Tensor) -> torch.Tensor:
+        return (weights * part(features).log_prob(at)).sum()
+
+    (gradient,) = torch.autograd.grad(value(images), images)
+    with torch.no_grad():
+        difference = (value(images + 1e-5 * direction) - value(images - 1e-5 * direction)) / 2e-5
+    torch.testing.assert_close((gradient * direction).sum(), difference, rtol=1e-6, atol=1e-6)

@@ -61,6 +61,15 @@ class Likelihood(nn.Module, ABC):
         self.image_shape = image_shape
         self.output_shape = image_shape if output_shape is None else output_shape
 
+    @property
+    def normalised(self) -> bool:
+        """Whether ``exp(log_prob)`` integrates to 1: false for a loss that lacks its constant."""
+        return True
+
+    def as_seen(self, images: Tensor) -> Tensor:
+        """Images in [0, 1] as the loss sees them: the same, unless they are standardised."""
+        return images
+
     @abstractmethod
     def forward(self, features: Tensor) -> Distribution:
         """The distribution over images of the features ``(n, *output_shape)``."""
@@ -107,6 +116,11 @@ class OverlapLikelihood(Likelihood, ABC):
         self.augmentation = augmentation
         self.weight = weight
         return self
+
+    @property
+    def normalised(self) -> bool:
+        """Not with an overlap term."""
+        return self.augmentation is None
 
     @abstractmethod
     def family(self, features: Tensor) -> "ImageDistribution":
@@ -236,6 +250,11 @@ class MSE(OverlapLikelihood):
         tensor([-5.])
     """
 
+    @property
+    def normalised(self) -> bool:
+        """Never: a squared error has no constant."""
+        return False
+
     def family(self, features: Tensor) -> "SquaredErrorImages":
         """The loss around the images ``(n, *image_shape)``."""
         return SquaredErrorImages(features)
@@ -302,7 +321,10 @@ class _BernoulliMeans(ImageDistribution):
 
 @final
 class _LogBernoulli(torch.autograd.Function):
-    """``x log p + (1 - x) log(1 - p)`` and its gradient ``(x - p) / (p (1 - p))``, in fewer passes than in torch."""
+    """``x log p + (1 - x) log(1 - p)`` and its gradients: ``(x - p) / (p (1 - p))`` in ``p``, ``logit p`` in ``x``.
+
+    In fewer passes than in torch; that in ``x`` only if it is asked for.
+    """
 
     generate_vmap_rule = True
 
@@ -316,10 +338,11 @@ class _LogBernoulli(torch.autograd.Function):
         ctx.save_for_backward(*inputs)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None]:
         probability, value = ctx.saved_tensors
         p = probability.clamp(1e-6, 1 - 1e-6)
-        return gradient * (value - p) / torch.addcmul(p, p, p, value=-1), None
+        of_image = gradient * torch.logit(p) if ctx.needs_input_grad[1] else None
+        return gradient * (value - p) / torch.addcmul(p, p, p, value=-1), of_image
 
 
 @final

@@ -17,7 +17,7 @@ import typing
 from collections.abc import Iterator, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from unweave.errors import UnweaveError, plain, unknown
+from unweave.errors import LARGEST_NUMBER, UnweaveError, plain, unknown
 from unweave.references import (
     Provenance,
     absolute,
@@ -341,6 +341,10 @@ def accepted(part: type, **context: Any) -> dict[str, Any]:
     return {name: value for name, value in context.items() if name in inspect.signature(part).parameters}
 
 
+LARGEST_WHOLE = 2.0**63
+"""Whole numbers must be smaller: arrays, generators and databases hold them in 64 bits."""
+
+
 def convert(key: str, value: Any, hint: Any) -> Any:
     """``value`` as the annotated type of the option ``key``, or an error that says what was expected.
 
@@ -381,15 +385,24 @@ def convert(key: str, value: Any, hint: Any) -> Any:
     elif hint in (int, float) and not isinstance(value, bool):
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
-        if hint is float and math.isfinite(number):
+        if hint is float and abs(number) <= LARGEST_NUMBER:
             return number
-        if hint is int and number == math.floor(number if math.isfinite(number) else 0.5):
+        if hint is int and abs(number) < LARGEST_WHOLE and number == math.floor(number):
             return int(value) if not isinstance(value, str) else int(number)
     elif hint is str and isinstance(value, str | int | float):
         return str(value)
-    raise UnweaveError(f"{key} must be {describe(hint)}, got {value!r}")
+    raise UnweaveError(f"{key} must be {describe(hint)}, got {_brief(value)}")
+
+
+def _brief(value: object) -> str:
+    """A value as an error quotes it: whole numbers of more than 4,300 digits cannot even be printed."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__}"
+    return text if len(text) <= 200 else f"{text[:150]}... ({len(text):,} characters)"
 
 
 def describe(hint: Any) -> str:
@@ -410,6 +423,8 @@ def describe(hint: Any) -> str:
         if arguments[-1] is Ellipsis:
             return f"a list of {_plural(describe(arguments[0]))}"
         return f"a list of {len(arguments)} values"
+    if origin is Mapping:
+        return "names with values"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "none"}
     return words.get(hint, "a value")
 

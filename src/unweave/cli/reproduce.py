@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SLOT_NAMES = (
     *("data", "encoder", "decoder", "posterior", "prior"),
     *("likelihood", "objective", "pairing", "sampling", "model"),
-    *("optimizer", "critic_optimizer", "schedule"),
+    *("optimizer", "critic_optimizer", "schedule", "critic_schedule"),
 )
 """The slots, each of which has a flag; those of ``unweave.runs.config``, which --help must not import."""
 

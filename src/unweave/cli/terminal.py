@@ -14,6 +14,8 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.text import Text
 
+from unweave.errors import visible
+
 if TYPE_CHECKING:
     from unweave.metrics import Score
     from unweave.theory.prior_pictures import TableAndPictures
@@ -24,13 +26,15 @@ _output = Console(soft_wrap=True, highlight=False)
 def print_line(text: str, *, title: str = "", quiet: bool = False) -> None:
     """Print a title in bold and the text after it, unless ``quiet``."""
     if not quiet:
-        _output.print(Text.assemble((title, "bold"), text))  # not as markup: a path may contain brackets
+        # Not as markup: a path may contain brackets.
+        _output.print(Text.assemble((visible(title), "bold"), visible(text, lines=True)))
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
     """Print rows in aligned columns; lines are not wrapped, whatever the width of the terminal."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
@@ -61,15 +65,21 @@ def progress(first: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """A spinner on a terminal; yields the function that changes its text."""
     console = Console(stderr=True, quiet=quiet)
     with console.status(first) if console.is_terminal else Console(quiet=True).status("") as status:
-        yield status.update
+        yield lambda text: status.update(Text(visible(text)))
 
 
 def prepare_logging(quiet: bool) -> None:
     """Log messages of the library on standard error, one line each; only errors if ``quiet``."""
     handler = RichHandler(console=Console(stderr=True), show_time=False, show_path=False, show_level=False)
+    handler.addFilter(_make_visible)
     logger = logging.getLogger("unweave")
     logger.handlers = [handler]
     logger.setLevel(logging.ERROR if quiet else logging.INFO)
+
+
+def _make_visible(record: logging.LogRecord) -> bool:
+    record.msg, record.args = visible(record.getMessage()), ()
+    return True
 
 
 def typed_command() -> str:

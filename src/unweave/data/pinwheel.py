@@ -7,7 +7,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.data.dataset import Batch, Dataset
-from unweave.data.space import check_index
+from unweave.data.space import check_count, check_index
 from unweave.errors import UnweaveError
 
 
@@ -60,13 +60,21 @@ class Pinwheel(Dataset):
             raise UnweaveError(
                 f"radial and tangential deviations must be at least 0, got {radial:g}, {tangential:g}"
             )
+        if seed < 0:
+            raise UnweaveError(f"seed of Pinwheel must be at least 0, got {seed}")
         rng = np.random.default_rng(seed)
         self.arms = np.repeat(np.arange(clusters), n // clusters)
         r = 1 + radial * rng.standard_normal(n)
         t = tangential * rng.standard_normal(n)
-        angle = 2 * np.pi * self.arms / clusters + rate * np.exp(r)
-        x, y = r * np.cos(angle) - t * np.sin(angle), r * np.sin(angle) + t * np.cos(angle)
-        self.points = np.stack([x, y], -1).astype(np.float32)
+        with np.errstate(all="ignore"):  # whatever becomes too large is told below
+            angle = 2 * np.pi * self.arms / clusters + rate * np.exp(r)
+            x, y = r * np.cos(angle) - t * np.sin(angle), r * np.sin(angle) + t * np.cos(angle)
+            self.points = np.stack([x, y], -1).astype(np.float32)
+        if not np.isfinite(self.points).all():
+            raise UnweaveError(
+                f"radial {radial:g}, tangential {tangential:g} and rate {rate:g} give points that are not finite: "
+                "choose smaller ones"
+            )
         self.image_shape = (1, 1, 2)
         self.space = None
         self.count = n
@@ -79,4 +87,4 @@ class Pinwheel(Dataset):
 
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` rows, each equally likely."""
-        return Batch(self.at(rng.integers(len(self.points), size=n)), None)
+        return Batch(self.at(rng.integers(len(self.points), size=check_count(n))), None)

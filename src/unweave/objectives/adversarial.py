@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, final
 
 import torch
 from torch import Tensor
+from torch.distributions import Distribution
 from torch.nn import Parameter
 
 from unweave.errors import UnweaveError, check_positive
@@ -48,9 +49,19 @@ class _DiscriminatorObjective(Objective, ABC):
         """Those of the discriminator."""
         return list(self.critic.parameters())
 
-    def _divergence(self, z: Tensor) -> Tensor:
+    def _divergence(self, z: Tensor, prior: Distribution) -> Tensor:
+        """The discriminator's estimate of ``KL(q(z) || target)``, with its gradients in ``z`` and in the prior.
+
+        The ratio that the discriminator estimates holds the target as it is, so it passes no gradient on to a prior
+        that is learned. That gradient needs no ratio: it is ``-E_q(z)[d log p(z)]``, because ``q(z)`` does not depend
+        on the prior. It is added to the estimate as a term whose value is zero.
+        """
         with frozen(self.critic):
-            return log_density_ratio(self.critic(z)).mean()
+            divergence = log_density_ratio(self.critic(z)).mean()
+        if self.target == "marginals":
+            return divergence
+        log_prior = prior.log_prob(z.detach()).mean()
+        return divergence - (log_prior - log_prior.detach()) if log_prior.requires_grad else divergence
 
     def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
         """The discriminator's cross-entropy on the VAE's codes and on samples of the target."""
@@ -72,7 +83,8 @@ class FactorVAE(_DiscriminatorObjective):
     The target is the product of ``q``'s marginals, so that the divergence is the total correlation (FAC Eq. 2), or the
     prior (FAC Eq. 12). Each step follows FAC algorithm 2: the VAE is updated on a first batch with the discriminator
     fixed; then the discriminator learns to tell the codes of that batch, drawn before the update, from the codes of a
-    second batch, drawn after it and permuted (target "prior": from samples of the prior).
+    second batch, drawn after it and permuted (target "prior": from samples of the prior). FAC's prior is fixed; one
+    that is learned gets the gradient of both divergences to it.
 
     Args:
         latents: size of the code.
@@ -122,8 +134,8 @@ class FactorVAE(_DiscriminatorObjective):
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """The bound of the first batch plus ``gamma`` times the discriminator's estimate of the divergence."""
-        _, z, _, reconstruction, kl, terms = bound(vae, images.chunk(self.batches)[0])
-        divergence = self._divergence(z)
+        _, z, prior, reconstruction, kl, terms = bound(vae, images.chunk(self.batches)[0])
+        divergence = self._divergence(z, prior)
         terms["total_correlation" if self.target == "marginals" else "aggregate_kl"] = divergence
         total = reconstruction + progress.hold(kl) + self.gamma * divergence
         return Loss(total, reconstruction, terms, codes=z.detach())
@@ -158,7 +170,6 @@ class AAE(_DiscriminatorObjective):
         ),
     )
     held: ClassVar[str | None] = None
-    needs_prior: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -173,7 +184,7 @@ class AAE(_DiscriminatorObjective):
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """Reconstruction plus ``gamma`` times the discriminator's estimate of ``KL(q(z) || p(z))``."""
-        _, z, _, reconstruction, _, terms = bound(vae, images)
-        divergence = self._divergence(z)
+        _, z, prior, reconstruction, _, terms = bound(vae, images)
+        divergence = self._divergence(z, prior)
         terms["aggregate_kl"] = divergence
         return Loss(reconstruction + self.gamma * divergence, reconstruction, terms, codes=z.detach())

@@ -347,20 +347,30 @@ class DecompositionVAE(Objective):
         self.dataset_size = dataset_size
 
     def check(self, vae: VAE) -> None:
-        """A KL of ``q(z)`` needs posteriors that factorise."""
+        """A KL of ``q(z)`` needs posteriors that factorise; samples of a learned prior must be differentiable."""
         super().check(vae)
         if self.divergence != "mmd":
             _check_posterior(self.name, vae)
+        learned = any(p.requires_grad for p in vae.prior.parameters())
+        if self.divergence != "exclusive_kl" and learned and not vae.prior().has_rsample:
+            raise UnweaveError(
+                f"{self.name} trains a prior through samples of it, but those of {type(vae.prior).__name__} have no "
+                f"rsample, so that its parameters would get a wrong gradient: choose a prior without learned "
+                f"parameters (such as prior=StandardNormal), or objective=BetaVAE, which draws no samples of it"
+            )
 
     def prepare(self, data: TrainingData, batch: int) -> None:
-        """With ``aggregate="data"``, load all images; for Eq. 10b, read their number."""
-        if self.divergence == "exclusive_kl" and self.aggregate == "batch" and self.dataset_size is None:
-            if data.count is None:
+        """With ``aggregate="data"``, load all images; for Eq. 10b, read their number; both check the batch."""
+        if self.divergence == "mmd" and batch < 2:
+            raise UnweaveError(f"objective.divergence=mmd needs a batch_size of at least 2, got {batch}")
+        if self.divergence == "exclusive_kl" and self.aggregate == "batch":
+            if self.dataset_size is None and data.count is None:
                 raise UnweaveError(
                     f"objective.divergence=exclusive_kl needs the number of images of the data set, but {data.name} "
                     f"has none: set objective.dataset_size"
                 )
-            self.dataset_size = data.count
+            self.dataset_size = self.dataset_size or data.count
+            mixture_weights("split", batch, self.dataset_size)
         if self.divergence == "mmd" or self.aggregate != "data":
             return
         if data.count is None or data.count > _MOST_IMAGES:

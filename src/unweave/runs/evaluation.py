@@ -1,13 +1,16 @@
 """Scores of a run: its data are encoded once, and every score is computed from the stored codes or the model."""
 
+import logging
 from collections.abc import Callable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unweave import atomic
+from unweave import artefacts, atomic
+from unweave.atomic import DamagedError
 from unweave.data import Dataset
 from unweave.metrics import AnyMetric, Encoded, Metric, MetricLike, Score, choose_metrics, score_all
 from unweave.model_metrics import Codes, Evaluated, ModelMetric, model_metrics
@@ -16,6 +19,9 @@ from unweave.runs.status import CODES, SCORES
 from unweave.training import cpu
 from unweave.training.randomness import generator, seed_torch
 from unweave.vae import Model, as_tensor
+
+logger = logging.getLogger("unweave")
+Kept = TypeVar("Kept")
 
 SAMPLES = 10_000
 """Images that are encoded, as in the reference protocols of the scores."""
@@ -45,7 +51,7 @@ def codes_of(run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambd
     """
     path = run.folder / CODES
     model, step = run.model_and_step(device)
-    stored = Codes.load(path)
+    stored = _or_set_aside(path, lambda: Codes.load(path))
     if stored is not None and stored.step == step:
         return stored
     cpu.prepare(torch.get_num_threads())
@@ -99,7 +105,8 @@ def _evaluate(
     tell: Tell,
 ) -> dict[str, Score]:
     chosen, explicit = _chosen(metrics)
-    before = Codes.load(run.folder / CODES)
+    run.model(device)  # damaged weights end the command before anything is changed
+    before = _or_set_aside(run.folder / CODES, lambda: Codes.load(run.folder / CODES))
     codes = codes_of(run, device=device, tell=tell)
     encoded = _encoded(codes, run.dataset())
     of_codes = [metric for metric in chosen if isinstance(metric, Metric)]
@@ -113,10 +120,19 @@ def _evaluate(
             scores |= score_all(encoded, of_codes, seed=run.config.seed, threads=threads, tell=tell)
             of_codes = []
     same_weights = metrics is not None and before is not None and before.step == codes.step
-    stored = run.scores if same_weights else {}
+    stored = _or_set_aside(run.folder / SCORES, lambda: run.scores) if same_weights else {}
     new = {name: score.to_json() for name, score in scores.items()}
-    atomic.write_json(run.folder / SCORES, {**stored, **new})
+    artefacts.write_json(run.folder / SCORES, {**(stored or {}), **new})
     return scores
+
+
+def _or_set_aside(path: Path, read: Callable[[], Kept]) -> Kept | None:
+    """What is stored in a file that can be computed again; if it is damaged, it gets another name, and that is told."""
+    try:
+        return read()
+    except DamagedError as error:
+        logger.warning("%s; it is kept as %s and computed again", error, atomic.set_aside(path).name)
+        return None
 
 
 def _chosen(metrics: Sequence[MetricLike] | None) -> tuple[list[AnyMetric], bool]:

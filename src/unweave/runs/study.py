@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from unweave.errors import UnweaveError, check_choice
 from unweave.references import import_object, is_reference, split_reference
 from unweave.runs.config import Config, merge, read_file
 from unweave.runs.flat import flatten
+
+logger = logging.getLogger("unweave")
 
 _KEYS = ("name", "title", "base", "grid", "variants", "seeds", "search", "target", "metrics")
 
@@ -172,6 +175,7 @@ def load(target: str) -> Study:
     if not is_reference(reference):
         raise UnweaveError(f"a study is a .yaml file, a .py file or module:function, got {target!r}")
     place, function = split_reference(reference)
+    logger.info("running the code of %s, which is not part of unweave", place)
     configs = import_object(reference)
     if not callable(configs):
         raise UnweaveError(f"{function!r} of {place} is not a function that returns the configs of a study")

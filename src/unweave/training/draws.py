@@ -24,6 +24,7 @@ class Draws:
         dataset: of the images.
         seed: of the run.
         device: where the images go.
+        as_seen: from images in [0, 1] to what networks and loss see.
 
     Example:
         >>> from unweave.data import Circles, Pinwheel
@@ -32,16 +33,24 @@ class Draws:
         (torch.Size([3, 1, 1, 2]), 400, None)
     """
 
-    def __init__(self, dataset: Dataset, seed: int, device: torch.device) -> None:
-        self.dataset, self.seed, self.device = dataset, seed, device
+    def __init__(
+        self,
+        dataset: Dataset,
+        seed: int,
+        device: torch.device,
+        as_seen: Callable[[Tensor], Tensor] = lambda images: images,
+    ) -> None:
+        self.dataset, self.seed, self.device, self.as_seen = dataset, seed, device, as_seen
         self.blocks: Callable[[], Iterator[Tensor]] | None = None if dataset.count is None else self._blocks
 
     def __call__(self, n: int) -> Tensor:
         """``n`` images ``(n, ...)``, the same at every call."""
-        return as_tensor(self.dataset.sample(n, generator(self.seed, "prior")).images, self.device)
+        images = self.dataset.sample(n, generator(self.seed, "prior")).images
+        return self.as_seen(as_tensor(images, self.device))
 
     def _blocks(self) -> Iterator[Tensor]:
         count = self.dataset.count
         assert count is not None
         for start in range(0, count, _BLOCK):
-            yield as_tensor(self.dataset.at(np.arange(start, min(start + _BLOCK, count))), self.device)
+            rows = np.arange(start, min(start + _BLOCK, count))
+            yield self.as_seen(as_tensor(self.dataset.at(rows), self.device))
