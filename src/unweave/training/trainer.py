@@ -22,6 +22,7 @@ from unweave.schedules import Constant, Schedule, Stage
 from unweave.training import cpu
 from unweave.training.checkpoints import Checkpoints, State
 from unweave.training.data_parallel import ALONE, Share
+from unweave.training.draws import Draws
 from unweave.training.randomness import generator, seed_torch
 from unweave.training.state import TrainingState
 from unweave.vae import VAE, Model, as_tensor
@@ -336,16 +337,10 @@ class Trainer:
             raise DivergedError(f"the loss is {total:.4g} at step {state.step + 1}")
 
     def _initialise_prior(self) -> None:
-        """Let a prior that takes something from the data have a sample of them, as networks and loss see them."""
-        if not isinstance(self.model, VAE):
-            return
-        as_seen = self.model.likelihood.as_seen
-
-        def draw(count: int) -> Tensor:
-            images = self.dataset.sample(count, generator(self.settings.seed, "prior")).images
-            return as_seen(as_tensor(images, self.device))
-
-        self.model.prior.initialise(draw)
+        """Let a prior that takes something from the data have images of them, as networks and loss see them."""
+        if isinstance(self.model, VAE):
+            as_seen = self.model.likelihood.as_seen
+            self.model.prior.initialise(Draws(self.dataset, self.settings.seed, self.device, as_seen))
 
     def _report(self, losses: StepLosses) -> None:
         step, record = self.state.step, None
