@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.distributions import Distribution, constraints
 
-from unweave.errors import check_at_least, check_positive
+from unweave.errors import UnweaveError, check_at_least, check_positive
 from unweave.functional.blur import blur_matrix, blur_profile, blur_with, window_area
 from unweave.functional.untyped import apply_function
 from unweave.slots import Slot
@@ -23,6 +23,9 @@ from unweave.slots import Slot
 Shape = torch.Size | list[int] | tuple[int, ...]
 Blur = Literal["none", "box", "gaussian"]
 Augmentation = Callable[[Tensor], Tensor]
+
+_LOG_VARIANCE = 12.0
+"""Log-variances of single outputs are clamped to plus or minus this."""
 
 
 class Likelihood(nn.Module, ABC):
@@ -177,11 +180,14 @@ class Gaussian(OverlapLikelihood):
         image_shape: (channels, height, width).
         variance: ``v``; its initial value if it is learned. SBD suggests 0.3.
         learned: whether ``v``, one number for all pixels, is trained.
+        per_output: the decoder gives a mean and a log-variance for every output, in twice the channels: means first
+            (DEC table 1b, "FC. 2x2"). ``variance`` and ``learned`` are then not used. Log-variances are clamped to
+            [-12, 12], so that no output can have all the density.
         blur: adds the overlap term of REC Eq. 11 with this blur.
         blur_radius: the window has 2 radius + 1 pixels a side.
         blur_weight: ``alpha`` of the overlap term; none: the area of the window.
 
-    Reference: SBD appendix A.
+    Reference: SBD appendix A; DEC table 1b.
 
     Example:
         >>> p = Gaussian((1, 1, 1), variance=1.0)(torch.zeros(1, 1, 1, 1))
@@ -198,17 +204,28 @@ class Gaussian(OverlapLikelihood):
         blur: Blur = "none",
         blur_radius: int = 31,
         blur_weight: float | None = None,
+        per_output: bool = False,
     ) -> None:
         super().__init__(image_shape, blur=blur, blur_radius=blur_radius, blur_weight=blur_weight)
         check_positive("likelihood.variance", variance)
+        self.per_output = per_output
+        if per_output:
+            if learned or blur != "none":
+                raise UnweaveError(
+                    "likelihood.per_output decodes every variance: omit likelihood.learned and likelihood.blur"
+                )
+            self.output_shape = (2 * image_shape[0], *image_shape[1:])
         log_variance = torch.tensor(math.log(variance))
         if learned:
             self.log_variance: Tensor = nn.Parameter(log_variance)
         else:
             self.register_buffer("log_variance", log_variance, persistent=False)
 
-    def family(self, features: Tensor) -> "GaussianImages":
-        """The distribution over images with means ``(n, *image_shape)``."""
+    def family(self, features: Tensor) -> "ImageDistribution":
+        """The distribution over images with means ``(n, *image_shape)``, or means and log-variances of each output."""
+        if self.per_output:
+            means, log_variances = features.chunk(2, dim=1)
+            return HeteroscedasticImages(means, log_variances.clamp(-_LOG_VARIANCE, _LOG_VARIANCE))
         return GaussianImages(features, self.log_variance)
 
 
@@ -359,6 +376,35 @@ class GaussianImages(ImageDistribution):
         """The mean plus noise."""
         mean = self.mean.expand(*sample_shape, *self.features.shape)
         return mean + (0.5 * self.log_variance).exp() * torch.randn_like(mean)
+
+
+@final
+class HeteroscedasticImages(ImageDistribution):
+    """Independent Gaussian outputs, each with a variance of its own.
+
+    Example:
+        >>> images = HeteroscedasticImages(torch.zeros(1, 1, 1, 2), torch.tensor([0.0, math.log(4.0)]).view(1, 1, 1, 2))
+        >>> images.log_prob(torch.tensor([1.0, 2.0]).view(1, 1, 1, 2))  # -log(2 pi) - log 2 - 1/2 - 1/2
+        tensor([-3.5310])
+    """
+
+    def __init__(self, means: Tensor, log_variances: Tensor) -> None:
+        self.log_variances = log_variances
+        super().__init__(means)
+
+    def around(self, mean: Tensor) -> "HeteroscedasticImages":
+        """Outputs of the same variances around another mean."""
+        return HeteroscedasticImages(mean, self.log_variances)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Log-density summed over the image, ``(n,)``."""
+        squares = (value - self.features).square() * (-self.log_variances).exp()
+        return -0.5 * (squares + self.log_variances + math.log(2 * math.pi)).sum((1, 2, 3))
+
+    def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
+        """The mean plus noise."""
+        mean = self.mean.expand(*sample_shape, *self.features.shape)
+        return mean + (0.5 * self.log_variances).exp() * torch.randn_like(mean)
 
 
 @final

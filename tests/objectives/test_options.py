@@ -27,7 +27,7 @@ CHOICES = [
     *[("InformationDropout", "estimator", value) for value in ("mws", "mss", "split", "batch", "mixture")],
     *[("DIPVAE", "kind", value) for value in ("i", "ii")],
     *[("FactorVAE", "target", value) for value in ("marginals", "prior")],
-    *[("DecompositionVAE", "divergence", value) for value in ("inclusive_kl", "mmd")],
+    *[("DecompositionVAE", "divergence", value) for value in ("inclusive_kl", "exclusive_kl", "mmd")],
     *[("DecompositionVAE", "aggregate", value) for value in ("batch", "data")],
     *[("DecompositionVAE", "kernel", value) for value in ("imq", "gaussian")],
     *[("DecompositionVAE", "norm", value) for value in ("squared", "plain")],

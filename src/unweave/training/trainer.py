@@ -15,7 +15,6 @@ from torch import Tensor
 from unweave import memory
 from unweave.data import Dataset
 from unweave.errors import UnweaveError
-from unweave.gan import GAN
 from unweave.objectives import CriticLoss, Loss, Objective, Progress
 from unweave.optimizers import Adam, Optimizer
 from unweave.pairing import Pairing
@@ -23,9 +22,10 @@ from unweave.schedules import Constant, Schedule, Stage
 from unweave.training import cpu
 from unweave.training.checkpoints import Checkpoints, State
 from unweave.training.data_parallel import ALONE, Share
+from unweave.training.draws import Draws
 from unweave.training.randomness import generator, seed_torch
 from unweave.training.state import TrainingState
-from unweave.vae import VAE, as_tensor
+from unweave.vae import VAE, Model, as_tensor
 
 Record = dict[str, Any]
 Status = Literal["finished", "interrupted", "diverged"]
@@ -166,7 +166,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: VAE | GAN,
+        model: Model,
         objective: Objective,
         dataset: Dataset,
         settings: Settings,
@@ -182,7 +182,7 @@ class Trainer:
         self.model = model
         self.pairing: Pairing | None = getattr(model, "pairing", None)
         self.device = model.device
-        vae = cast(VAE, model)  # objectives are typed for a VAE; the game of a GAN takes its GAN
+        vae = cast(VAE, model)  # objectives are typed for a VAE; the game of another model takes that model
         self._check(vae, objective)
         objective.prepare(dataset, settings.batch_size // share.count * (1 if self.pairing is None else 2))
         cpu.prepare(settings.threads)
@@ -337,16 +337,10 @@ class Trainer:
             raise DivergedError(f"the loss is {total:.4g} at step {state.step + 1}")
 
     def _initialise_prior(self) -> None:
-        """Let a prior that takes something from the data have a sample of them, as networks and loss see them."""
-        if isinstance(self.model, GAN):
-            return
-        as_seen = self.model.likelihood.as_seen
-
-        def draw(count: int) -> Tensor:
-            images = self.dataset.sample(count, generator(self.settings.seed, "prior")).images
-            return as_seen(as_tensor(images, self.device))
-
-        self.model.prior.initialise(draw)
+        """Let a prior that takes something from the data have images of them, as networks and loss see them."""
+        if isinstance(self.model, VAE):
+            as_seen = self.model.likelihood.as_seen
+            self.model.prior.initialise(Draws(self.dataset, self.settings.seed, self.device, as_seen))
 
     def _report(self, losses: StepLosses) -> None:
         step, record = self.state.step, None
