@@ -195,8 +195,10 @@ class SpatialBroadcast(ImageDecoder):
     ) -> None:
         super().__init__(latents, output_shape, depth=depth, width=width, kernel=kernel, mlp=mlp)
         colours, rows, columns = self.output_shape
-        if depth < 2:
-            raise UnweaveError(f"depth must be at least 2 (one hidden layer and the output), got {depth}")
+        if not 2 <= depth <= 1000:
+            raise UnweaveError(
+                f"depth must be at least 2 (one hidden layer and the output) and at most 1000, got {depth}"
+            )
         check_at_least("kernel", kernel, 2)
         tile = _tile(rows, columns, depth, upscales)
         grid = shuffled_coordinates(*tile, shuffle_seed) if shuffle_coordinates else coordinates(*tile)

@@ -34,7 +34,8 @@ class Discriminator(nn.Module):
             raise UnweaveError(f"slope must be 0 or more, got {slope}")
         self.latents = latents
         stack: list[nn.Module] = []
-        for inputs in (latents, *[width] * (layers - 1)):
+        for layer in range(layers):
+            inputs = width if layer else latents
             stack += [nn.Linear(inputs, width), nn.LeakyReLU(slope, inplace=True)]
         self.linear = nn.Sequential(*stack, nn.Linear(width, 2))
 
