@@ -22,6 +22,7 @@ import torch.nn.functional as F
 from unweave import VAE
 from unweave.functional.blur import blur, blur_profile
 from unweave.objectives import BetaVAE, Progress
+from unweave.optimizers import Adam, Trained
 from unweave.training import cpu
 
 LIMIT = 0.10
@@ -30,7 +31,7 @@ LIMIT = 0.10
 def stepper(likelihood: dict[str, object], images: torch.Tensor) -> Callable[[], None]:
     torch.manual_seed(0)
     vae = VAE.assemble((images.shape[1], 64, 64), 10, likelihood=likelihood)
-    optimizer, objective = cpu.adam(vae.parameters(), 1e-4), BetaVAE()
+    optimizer, objective = Adam().build(Trained(list(vae.parameters())), 1e-4), BetaVAE()
 
     def step() -> None:
         optimizer.zero_grad(set_to_none=True)

@@ -41,6 +41,12 @@ def code_lines(text: str) -> set[int]:
     return lines
 
 
+def import_lines(text: str) -> set[int]:
+    """Numbers of the lines of import statements."""
+    imports = (node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Import | ast.ImportFrom))
+    return {line for node in imports for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+
+
 def count(folder: Path) -> dict[str, int]:
     """What there is in the Python files below a folder."""
     texts = {path: path.read_text() for path in sorted(folder.rglob("*.py"))}
@@ -52,6 +58,7 @@ def count(folder: Path) -> dict[str, int]:
     joined = "\n".join(texts.values())
     return {
         "lines of code, no docstrings": sum(map(len, code.values())),
+        "the same without imports": sum(len(code[path] - import_lines(text)) for path, text in texts.items()),
         "files": len(texts),
         "longest file (all lines)": max(len(text.splitlines()) for text in texts.values()),
         "functions": len(functions),

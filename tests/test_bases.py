@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.distributions import Distribution, Independent, Laplace, Normal
 
 from unweave.data import Arrays
-from unweave.gan import GAN, GANS
+from unweave.gan import GANS
 from unweave.likelihoods import LIKELIHOODS, Likelihood
 from unweave.networks import DECODERS, ENCODERS
 from unweave.objectives import OBJECTIVES, Loss, Objective, Progress
@@ -17,6 +17,7 @@ from unweave.objectives.core import bound
 from unweave.pairing import PAIRINGS, Pairing
 from unweave.posteriors import POSTERIORS, Posterior
 from unweave.priors import PRIORS, Prior
+from unweave.standalone import StandaloneModel
 from unweave.training import train
 from unweave.vae import VAE
 
@@ -26,7 +27,7 @@ BASES: dict[type, Mapping[str, type]] = {
     Likelihood: LIKELIHOODS,
     Objective: OBJECTIVES,
     Pairing: {name: part for name, part in PAIRINGS.items() if name != "none"},
-    GAN: GANS,
+    StandaloneModel: GANS,
     torch.nn.Module: {**ENCODERS, **DECODERS},
 }
 
@@ -44,7 +45,7 @@ def test_a_base_is_abstract(base: Callable[..., object]) -> None:
         base(2) if base in (Prior, Likelihood) else base()
 
 
-@pytest.mark.parametrize("base", [Prior, Posterior, Likelihood, Objective])
+@pytest.mark.parametrize("base", [Prior, Posterior, Likelihood, Objective, StandaloneModel])
 def test_a_base_names_the_three_things_it_needs(base: type) -> None:
     text = base.__doc__ or ""
     assert "provides three things" in text
@@ -114,9 +115,16 @@ def test_parts_from_outside_train_together() -> None:
 
 
 def test_a_prior_takes_nothing_from_the_data_unless_it_says_so() -> None:
-    def refuse(n: int) -> Tensor:
-        raise AssertionError("no images are needed")
+    asked: dict[str, int] = {}
+
+    def images_for(name: str) -> Callable[[int], Tensor]:
+        def draw(n: int) -> Tensor:
+            asked[name] = asked.get(name, 0) + n
+            return torch.rand(n, 1, 8, 8, generator=torch.Generator().manual_seed(0))
+
+        return draw
 
     for name, part in PRIORS.items():
-        if name != "AnisotropicNormal":
-            part(4).initialise(refuse)
+        part(4).initialise(images_for(name))
+    assert set(asked) == {"AnisotropicNormal"}
+    assert asked["AnisotropicNormal"] > 4

@@ -4,7 +4,9 @@ import re
 import shlex
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 from unweave.cli import main
@@ -46,9 +48,15 @@ def test_every_example_is_a_file_of_less_than_30_lines() -> None:
         assert len([line for line in text.splitlines() if line.strip()]) < 30, name
 
 
-def test_the_python_of_the_page_runs(folder: Path) -> None:
+def test_the_python_of_the_page_runs_and_makes_what_it_says(folder: Path) -> None:
+    made: dict[str, Any] = {}
     for snippet in SNIPPETS:
-        exec(compile(snippet, "docs/extending.md", "exec"), {})
+        exec(compile(snippet, "docs/extending.md", "exec"), made)
+    widths = [made[name].decoder.width for name in ("by_class", "by_options", "by_instance")]
+    assert widths == [32, 8, 32]
+    assert {type(made[name].decoder) for name in ("by_class", "by_instance")} == {made["TinyDecoder"]}
+    assert len(np.load(folder / "codes.npz")["codes"]) == 64
+    assert made["score_all"](made["encoded"], ["mig"])["mig"].value == pytest.approx(1.0)
 
 
 def test_the_commands_of_the_page_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@ import sys
 import types
 from importlib.metadata import EntryPoint
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import pytest
 
@@ -227,3 +227,24 @@ def test_parts_of_installed_packages_stand_beside_ours(monkeypatch: pytest.Monke
         SLOT.choose("Narow")
     with pytest.raises(UnweaveError, match="Broken of an installed package cannot be loaded"):
         SLOT.choose("Broken")
+
+
+class Base:
+    def __init__(self, latents: int, *, depth: int = 3, width: float = 1.5) -> None:
+        self.depth, self.width = depth, width
+
+
+class Derived(Base):
+    def __init__(self, latents: int, *, more: int = 1, width: float = 2.5, **inherited: Any) -> None:
+        super().__init__(latents, width=width, **inherited)
+        self.more = more
+
+
+def test_a_part_that_hands_options_on_has_those_of_its_base() -> None:
+    slot = Slot("part", "unweave.nothing", Base, {"Derived": Derived})
+    chosen = slot.choose({"name": "derived", "depth": "7"})
+    assert chosen.options == {"depth": 7, "width": 2.5, "more": 1}
+    made = slot.build(chosen, latents=4)
+    assert (made.depth, made.width) == (7, 2.5)
+    with pytest.raises(UnweaveError, match="option of part Derived"):
+        slot.choose({"name": "derived", "height": 7})

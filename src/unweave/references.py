@@ -2,7 +2,8 @@
 
 Importing runs code. Nothing here is called for a name that stands in a data file: a reference is imported because a
 user typed it, because their own config or study file holds it, or because a run that was made with it is trained,
-scored or drawn again.
+scored or drawn again. Of the names that a run has recorded none is imported by reading the record, none from inside the
+run's own folder, and none that the record does not say the origin of (:func:`check_record`).
 """
 
 import functools
@@ -15,7 +16,7 @@ import logging
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -40,10 +41,12 @@ class Provenance:
     sha256: str = ""
     package: str = ""
     version: str = ""
+    record: str = field(default="", compare=False)
+    """The folder of the run whose config names the part; none: a user named it."""
 
     def to_config(self) -> dict[str, str]:
         """The fields that are known, as a config file holds them."""
-        return {key: value for key, value in asdict(self).items() if value}
+        return {key: value for key, value in asdict(self).items() if value and key != "record"}
 
     @classmethod
     def of_config(cls, recorded: Mapping[str, Any]) -> "Provenance":
@@ -84,14 +87,14 @@ def split_reference(reference: str) -> tuple[str, str]:
     return place, name
 
 
-def import_object(reference: str, *, file: str = "") -> object:
+def import_object(reference: str, code: Provenance | None = None) -> object:
     """The object that a reference names; one sentence if the module, the file or the name is missing or broken.
 
     The current folder is searched after everything that is installed.
 
     Args:
         reference: ``package.module:Name`` or ``path/to/file.py:Name``.
-        file: where the module was found when the reference was recorded; its folder is searched too.
+        code: what was recorded of it: the folder of the file is searched too, and :func:`check_record` applies.
 
     Example:
         >>> import_object("collections:OrderedDict").__name__
@@ -103,15 +106,78 @@ def import_object(reference: str, *, file: str = "") -> object:
     """
     if (known := _session.get(reference)) is not None:
         return known
+    code = code or Provenance()
+    check_record(reference, code)
     place, name = split_reference(reference)
     found: Any = (
-        _module_of_file(reference, place) if place.endswith(".py") else _module(reference, place, file)
+        _module_of_file(reference, place) if place.endswith(".py") else _module(reference, place, code)
     )
     for part in name.split("."):
         if not hasattr(found, part):
             raise UnweaveError(f"{reference} cannot be loaded: {place} has no {part!r}")
         found = getattr(found, part)
     return found
+
+
+class UntrustedPartError(UnweaveError):
+    """A record names a part that is not imported on its word.
+
+    Example:
+        >>> issubclass(UntrustedPartError, UnweaveError)
+        True
+    """
+
+
+def check_record(reference: str, code: Provenance) -> None:
+    """Refuse to import what only a run's record names: code without a recorded origin, or inside the run's folder.
+
+    A run's folder is data that may come from somebody else. What it names is imported from installed packages and from
+    the user's own places, never from what came along with it.
+
+    Example:
+        >>> check_record("./part.py:Part", Provenance(file="part.py", sha256="0", record="/run"))
+        Traceback (most recent call last):
+        ...
+        unweave.references.UntrustedPartError: /run names ./part.py:Part by a relative path, so it is not imported
+    """
+    if not code.record:
+        return
+    place = split_reference(reference)[0]
+    if not code.identity:
+        raise UntrustedPartError(
+            f"{code.record} names {reference} and does not record where its code is from, so it is not imported: "
+            f"name it on the command line if you trust it"
+        )
+    of_file = place.endswith(".py")
+    places = [Path(text) for text in (place if of_file else "", code.file) if text]
+    if any(not path.is_absolute() for path in places):
+        raise UntrustedPartError(f"{code.record} names {reference} by a relative path, so it is not imported")
+    if not of_file and not any(_inside(path, code.record) for path in places):
+        places += _origins(place, code)
+    if any(_inside(path, code.record) for path in places):
+        raise UntrustedPartError(
+            f"{code.record} names {reference}, a part inside its own folder, which is never imported: move the file "
+            f"elsewhere, look at it, and name it on the command line"
+        )
+
+
+def _inside(path: Path, folder: str) -> bool:
+    inner = Path(folder)
+    return path.absolute().is_relative_to(inner.absolute()) or path.resolve().is_relative_to(inner.resolve())
+
+
+def _origins(place: str, code: Provenance) -> list[Path]:
+    """The places from which a module would be imported, found without importing it."""
+    before = list(sys.path)
+    sys.path += _folders(place, code)
+    try:
+        spec = importlib.util.find_spec(place.partition(".")[0])
+    except (ImportError, ValueError):  # no such module, or one that this process has made
+        spec = None
+    finally:
+        sys.path[:] = before
+    found = (spec.origin, *(spec.submodule_search_locations or ())) if spec else ()
+    return [Path(each) for each in found if each]
 
 
 def reference_to(part: type) -> str:
@@ -213,12 +279,20 @@ _session: dict[str, type] = {}
 _FILE_MODULE = "unweave_file_"
 
 
-def _module(reference: str, place: str, file: str) -> ModuleType:
-    folders = [str(Path.cwd())]
-    if file:
-        folders.insert(0, str(Path(file).parents[place.count(".") + (Path(file).name == "__init__.py")]))
-    added = [folder for folder in folders if folder not in sys.path]
-    sys.path += added  # behind everything installed, and for good: the module may import its neighbours later
+def _folders(place: str, code: Provenance) -> list[str]:
+    """Where a module is searched behind everything installed: where it was when it was recorded, and here."""
+    folders = [Path.cwd()]
+    if code.file:
+        file = Path(code.file)
+        folders.insert(0, file.parents[place.count(".") + (file.name == "__init__.py")])
+    if code.record:
+        folders = [folder for folder in folders if not _inside(folder, code.record)]
+    return [str(folder) for folder in folders if str(folder) not in sys.path]
+
+
+def _module(reference: str, place: str, code: Provenance) -> ModuleType:
+    # Behind everything installed, and for good: the module may import its neighbours later.
+    sys.path += _folders(place, code)
     try:
         return importlib.import_module(place)
     except ModuleNotFoundError as error:

@@ -8,6 +8,7 @@ A part is one of: a name that unweave or an installed package registers, a refer
 ``path/to/file.py:Name``), a class, or an instance.
 """
 
+import contextlib
 import dataclasses
 import inspect
 import logging
@@ -20,6 +21,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from unweave.errors import LARGEST_NUMBER, UnweaveError, plain, unknown
 from unweave.references import (
     Provenance,
+    UntrustedPartError,
     absolute,
     entry_points_of,
     import_object,
@@ -162,7 +164,7 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
             return by_plain[plain(name)], self[by_plain[plain(name)]]
         if not is_reference(name):
             raise unknown(self.name, name, self)
-        found = import_object(name, file=code.file if code is not None else "")
+        found = import_object(name, code)
         return absolute(name), self._checked(name, found)
 
     def choose(self, value: object) -> Choice:
@@ -181,6 +183,8 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
             'SpatialBroadcast'
         """
         if isinstance(value, Choice):
+            if value.code is not None:
+                return value
             value = value.to_config()
         if not isinstance(value, Mapping):
             value = {"name": value}
@@ -218,6 +222,8 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
             return part(**accepted(part, **context), **choice.options)
         try:
             name, part = self.find(choice.name, choice.code)
+        except UntrustedPartError:
+            raise
         except UnweaveError as error:
             raise UnweaveError(
                 f"the {self.name} {choice.label} comes from {choice.code} and is missing ({error}): put it back to "
@@ -297,6 +303,34 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
         return options
 
 
+def parameters_of(part: type) -> dict[str, inspect.Parameter]:
+    """The named parameters of a part's constructor; one that takes ``**inherited`` has those of its base class too.
+
+    Example:
+        >>> class Part:
+        ...     def __init__(self, latents: int, *, depth: int = 3) -> None: ...
+        >>> class Deeper(Part):
+        ...     def __init__(self, latents: int, *, more: int = 1, **inherited: Any) -> None: ...
+        >>> list(parameters_of(Deeper))
+        ['latents', 'depth', 'more']
+    """
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    found: dict[str, inspect.Parameter] = {}
+    for constructed in (part, *_bases_with_constructor(part)):
+        try:
+            parameters = inspect.signature(constructed).parameters.values()
+        except ValueError:  # a class without a constructor of its own
+            break
+        found = {**{p.name: p for p in parameters if p.kind in named}, **found}
+        if all(p.kind is not inspect.Parameter.VAR_KEYWORD for p in parameters):
+            break
+    return found
+
+
+def _bases_with_constructor(part: type) -> list[type]:
+    return [owner for owner in part.__mro__ if "__init__" in vars(owner)][1:]
+
+
 def options_of(part: type) -> dict[str, inspect.Parameter]:
     """The options of a part: the parameters of its constructor that are not context.
 
@@ -306,12 +340,7 @@ def options_of(part: type) -> dict[str, inspect.Parameter]:
         >>> list(options_of(Part))
         ['depth']
     """
-    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    try:
-        parameters = inspect.signature(part).parameters
-    except ValueError:  # a class without a constructor of its own
-        return {}
-    return {name: p for name, p in parameters.items() if name not in CONTEXT and p.kind in named}
+    return {name: parameter for name, parameter in parameters_of(part).items() if name not in CONTEXT}
 
 
 def type_hints(part: type) -> dict[str, Any]:
@@ -323,10 +352,12 @@ def type_hints(part: type) -> dict[str, Any]:
         >>> type_hints(Part)["depth"]
         <class 'int'>
     """
-    try:
-        return typing.get_type_hints(getattr(part, "__init__"))  # noqa: B009  mypy distrusts the attribute
-    except Exception:  # an annotation of a stranger may name what is not there
-        return {}
+    hints: dict[str, Any] = {}
+    for owner in reversed(part.__mro__):
+        # An annotation of a stranger may name what is not there.
+        with contextlib.suppress(Exception):
+            hints |= typing.get_type_hints(vars(owner).get("__init__"))
+    return hints
 
 
 def accepted(part: type, **context: Any) -> dict[str, Any]:
@@ -338,7 +369,8 @@ def accepted(part: type, **context: Any) -> dict[str, Any]:
         >>> accepted(Part, latents=10, image_shape=(1, 64, 64))
         {'latents': 10}
     """
-    return {name: value for name, value in context.items() if name in inspect.signature(part).parameters}
+    known = parameters_of(part)
+    return {name: value for name, value in context.items() if name in known}
 
 
 LARGEST_WHOLE = 2.0**63

@@ -1,7 +1,8 @@
 """The variational auto-encoder: the one place where its five parts meet."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import torch
@@ -49,34 +50,52 @@ class Measurement(NamedTuple):
     nll: Tensor | None
 
 
-class Model(Protocol):
-    """What training, runs, scores and pages need of a model, be it a VAE or a GAN."""
+class Model(nn.Module, ABC):
+    """What training, runs, scores and pages need of a model: images to codes, and codes to images."""
 
     latents: int
     image_shape: tuple[int, int, int]
-    span: ClassVar[tuple[float, float]]
+    span: ClassVar[tuple[float, float]] = (-2.0, 2.0)
     """Between which values of a code a picture sweeps."""
 
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
+        return next(self.parameters()).device
 
+    @abstractmethod
     def measure(self, images: Tensor, *, likelihood: bool = True) -> Measurement:
-        """What scores need of a batch of images."""
+        """What scores need of a batch of images in [0, 1], ``(n, *image_shape)``."""
 
+    @abstractmethod
+    def decode_mean(self, codes: NDArray[Any], block: int = 64) -> NDArray[np.float32]:
+        """The images in [0, 1] of an array of codes ``(n, latents)``, ``block`` of them at a time."""
+
+    @torch.no_grad()
     def codes(
         self, images: NDArray[Any], block: int = 256
     ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Means and standard deviations of the codes of images."""
-
-    def decode_mean(self, codes: NDArray[Any], block: int = 64) -> NDArray[np.float32]:
-        """The images of codes."""
+        """Means and standard deviations of the codes of an array of images, each ``(n, latents)``."""
+        parts = [self.measure(part, likelihood=False) for part in self._blocks(images, block)]
+        means = torch.cat([part.means for part in parts]).cpu().numpy()
+        return means, torch.cat([part.scales for part in parts]).cpu().numpy()
 
     def reconstruct(self, images: NDArray[Any]) -> NDArray[np.float32]:
-        """The images of the codes of images."""
+        """The images of the mean codes of ``images``, in [0, 1].
+
+        Example:
+            >>> import numpy as np
+            >>> VAE.assemble((1, 32, 32), 3).reconstruct(np.zeros((2, 1, 32, 32), np.uint8)).shape
+            (2, 1, 32, 32)
+        """
+        return self.decode_mean(self.codes(images)[0])
+
+    def _blocks(self, images: NDArray[Any], block: int) -> Iterator[Tensor]:
+        for start in range(0, len(images), block):
+            yield as_tensor(images[start : start + block], self.device)
 
 
-class VAE(nn.Module):
+class VAE(Model):
     """Encoder, posterior, prior, decoder and likelihood: ``x -> q(z|x)``, ``z ~ q``, ``z -> p(x|z)``.
 
     Args:
@@ -96,8 +115,6 @@ class VAE(nn.Module):
         >>> p.log_prob(torch.zeros(2, 1, 64, 64)).shape
         torch.Size([2])
     """
-
-    span: ClassVar[tuple[float, float]] = (-2.0, 2.0)
 
     def __init__(
         self,
@@ -166,11 +183,6 @@ class VAE(nn.Module):
             pairing=pairs if isinstance(pairs, Pairing) else None,
         )
 
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return next(self.parameters()).device
-
     def encode(self, images: Tensor) -> Distribution:
         """``q(z|x)`` of images in [0, 1], ``(n, *image_shape)``."""
         q: Distribution = self.posterior(self.encoder(images))
@@ -237,20 +249,6 @@ class VAE(nn.Module):
         tensor = torch.as_tensor(np.asarray(codes, np.float32), device=self.device)
         means = [self.decode(part).mean.clamp(0, 1).cpu() for part in torch.split(tensor, block)]
         return torch.cat(means).numpy()
-
-    def reconstruct(self, images: NDArray[Any]) -> NDArray[np.float32]:
-        """The expected images of the posterior means of ``images``, in [0, 1].
-
-        Example:
-            >>> import numpy as np
-            >>> VAE.assemble((1, 32, 32), 3).reconstruct(np.zeros((2, 1, 32, 32), np.uint8)).shape
-            (2, 1, 32, 32)
-        """
-        return self.decode_mean(self.codes(images)[0])
-
-    def _blocks(self, images: NDArray[Any], block: int) -> Iterator[Tensor]:
-        for start in range(0, len(images), block):
-            yield as_tensor(images[start : start + block], self.device)
 
 
 def _first_latents(q: Distribution, count: int) -> Distribution:

@@ -59,8 +59,9 @@ def test_three_things_suffice_to_train_evaluate_and_pair(
     assert ((first.factors != second.factors).sum(axis=1) == 1).all()
 
 
-@pytest.mark.parametrize("dataset", [check_declared(Bars()), check_declared(Rows())])
+@pytest.mark.parametrize("dataset", [Bars(), Rows()])
 def test_everything_else_follows(dataset: Dataset) -> None:
+    check_declared(dataset)
     rng = np.random.default_rng(0)
     factors = dataset.factors_at(np.arange(64))
     np.testing.assert_array_equal(dataset.images(factors), dataset.at(np.arange(64)))
@@ -100,3 +101,17 @@ def test_what_is_missing_is_named() -> None:
 
     with pytest.raises(UnweaveError, match=r"batches of Unlabelled must have factors \(n, 1\)"):
         check_declared(Unlabelled())
+
+
+class WrongShape(Bars):
+    """Says another size than its images have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.image_shape = (1, 16, 16)
+
+
+def test_a_config_refuses_a_data_set_that_is_not_what_it_declares() -> None:
+    assert Config.of({"data": Bars}).make_dataset().count == 64
+    with pytest.raises(UnweaveError, match=r"images of WrongShape must be .* \(n, 1, 16, 16\), got"):
+        Config.of({"data": WrongShape}).make_dataset()

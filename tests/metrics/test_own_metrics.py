@@ -185,4 +185,4 @@ def test_metrics_need_no_torch() -> None:
     code = "import sys, unweave.metrics; assert 'torch' not in sys.modules, 'torch was imported'"
     lazy = "import sys; sys.modules['torch'] = None; import unweave.metrics"
     for program in (code, lazy):
-        subprocess.run([sys.executable, "-c", program], check=True, env=os.environ.copy(), timeout=120)
+        subprocess.run([sys.executable, "-c", program], check=True, env=os.environ.copy())

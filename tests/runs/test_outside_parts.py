@@ -2,12 +2,16 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
+from PIL import Image
 from safetensors.numpy import load_file
 
 from unweave.errors import UnweaveError
@@ -63,7 +67,7 @@ def unweave(folder: Path, *arguments: str, path: str = "", ok: bool = True) -> s
     found = os.pathsep.join(part for part in (path, os.environ.get("PYTHONPATH", "")) if part)
     environment = {**os.environ, "PYTHONPATH": found, "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-P", "-m", "unweave", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     said = done.stdout + done.stderr
     assert "Traceback" not in said, said
     assert (done.returncode == 0) == ok, said
@@ -202,6 +206,102 @@ def test_a_run_whose_part_is_gone_can_still_be_read(folder: Path) -> None:
     assert str(folder / "my_parts.py") in said
     assert "histories, scores and pages that exist can be read without it" in said
     assert len(said.strip().splitlines()) == 1
+
+
+SPY = """
+from pathlib import Path
+Path({told!r}).write_text("imported")
+{parts}
+"""
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    words = ["data=circles", *SMALL[1:-1], "steps=1", "decoder=MLP", "decoder.hidden=[6]"]
+    run = Run.create(Config.read(words=words), tmp_path_factory.mktemp("finished") / "run")
+    run.train()
+    return run.folder
+
+
+@pytest.fixture
+def sent(finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A finished run as somebody might send it, with a module inside that tells if it is imported; we are in it."""
+    shutil.copytree(finished, tmp_path / "sent")
+    (tmp_path / "sent" / "spy.py").write_text(SPY.format(told=str(tmp_path / "told"), parts=PARTS))
+    monkeypatch.chdir(tmp_path / "sent")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    return tmp_path / "sent"
+
+
+def name_decoder(run: Path, name: str, code: object) -> None:
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    decoder = {"name": name, "width": 6} | ({} if code is None else {"code": code})
+    (run / "config.yaml").write_text(yaml.safe_dump({**config, "decoder": decoder}))
+
+
+@pytest.mark.parametrize("code", ["recorded", "none", "installed", "relative"])
+@pytest.mark.parametrize("name", ["{run}/spy.py:TinyDecoder", "spy:TinyDecoder", "./spy.py:TinyDecoder"])
+def test_nothing_that_came_with_a_run_is_imported(sent: Path, name: str, code: str) -> None:
+    """Neither by reading the run nor by opening its model, whatever its record says, even from inside its folder."""
+    codes = {
+        "recorded": {
+            "file": str(sent / "spy.py"),
+            "sha256": sha256((sent / "spy.py").read_bytes()).hexdigest(),
+        },
+        "none": None,
+        "installed": {"package": "spy", "version": "1.0", "record": ""},
+        "relative": {"file": "spy.py", "sha256": "0" * 64},
+    }
+    name_decoder(sent, name.format(run=sent), codes[code])
+    run = Run(sent)
+    assert (run.status, run.config.decoder.label) == ("finished", "TinyDecoder")
+    for opened in (run, Run(".")):
+        with pytest.raises(
+            UnweaveError, match=r"names .*spy.*:TinyDecoder.* imported|there is no module spy"
+        ):
+            opened.model()
+    with pytest.raises(UnweaveError, match=r"imported|there is no module spy"):
+        Config.read(sent / "config.yaml", ["steps=2"]).make_model((3, 32, 32))
+    assert not (sent.parent / "told").exists()
+
+
+def test_a_module_in_the_run_does_not_take_the_place_of_the_recorded_one(sent: Path) -> None:
+    own = sent.parent / "own"
+    own.mkdir()
+    (own / "spy.py").write_text(PARTS.replace("Tanh", "ReLU") + "    size = 1\n")
+    code = {"file": str(own / "spy.py"), "sha256": "0" * 64}
+    name_decoder(sent, "spy:TinyDecoder", code)
+    try:
+        assert Run(sent).config.make_model((3, 32, 32)).decoder.size == 1
+        assert str(sent) not in sys.path
+    finally:
+        del sys.modules["spy"]
+    (own / "spy.py").unlink()
+    said = unweave(sent, "evaluate", ".", ok=False)
+    assert "the decoder TinyDecoder comes from" in said
+    assert len(said.strip().splitlines()) == 1
+    assert not (sent.parent / "told").exists()
+
+
+def test_nothing_is_imported_because_it_lies_beside_data(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A folder of images with a config and a module is read as images, and refused for what is none."""
+    images = folder / "images"
+    images.mkdir()
+    for number in range(4):
+        Image.fromarray(np.full((32, 32), 60 * number, np.uint8)).save(images / f"{number}.png")
+    (images / "spy.py").write_text(SPY.format(told=str(folder / "told"), parts=PARTS))
+    (images / "config.yaml").write_text("decoder: spy:TinyDecoder\n")
+    monkeypatch.chdir(images)
+    config = Config.read(words=[f"data={images}"])
+    assert (config.data.name, config.decoder.name) == ("Folder", "Deconv")
+    with pytest.raises(UnweaveError, match=r"(spy.py|config.yaml) is not an image"):
+        config.make_dataset()
+    (images / "spy.py").rename(images / ".spy.py")
+    (images / "config.yaml").rename(images / ".config.yaml")
+    assert config.make_dataset().count == 4
+    assert not (folder / "told").exists()
 
 
 def test_an_installed_package_registers_its_parts(folder: Path) -> None:

@@ -1,4 +1,4 @@
-"""Machine settings: harmless to repeat, same numbers in every process, Adam as published."""
+"""Machine settings: harmless to repeat, same numbers in every process."""
 
 import platform
 import subprocess
@@ -6,7 +6,6 @@ import sys
 
 import pytest
 import torch
-from torch import nn
 
 from unweave.errors import UnweaveError
 from unweave.training import cpu
@@ -14,6 +13,7 @@ from unweave.training import cpu
 TRAIN = """
 import hashlib, sys, torch
 from unweave.networks import Conv, Deconv, SpatialBroadcast
+from unweave.optimizers import Adam, Trained
 from unweave.training import cpu
 cpu.prepare(1)
 cpu.prepare(1)
@@ -22,7 +22,7 @@ shape = (3, 16, 16)
 encoder = Conv(shape, 4)
 decoders = Deconv(4, shape), SpatialBroadcast(4, shape, width=16)
 weights = [w for part in (encoder, *decoders) for w in part.parameters()]
-optimizer = cpu.adam(weights, 1e-3)
+optimizer = Adam().build(Trained(weights), 1e-3)
 for _ in range(5):
     images = torch.rand(8, *shape)
     loss = sum((decoder(encoder(images)) - images).square().sum() for decoder in decoders)
@@ -65,25 +65,3 @@ def test_freed_memory_is_kept_only_where_glibc_is(monkeypatch: pytest.MonkeyPatc
     assert cpu.keep_freed_memory() == (platform.libc_ver()[0] == "glibc")
     monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
     assert cpu.keep_freed_memory() is False
-
-
-def test_adam_is_the_published_one() -> None:
-    generator = torch.Generator().manual_seed(0)
-    start = torch.randn(4, 3, 2, 2, generator=generator)
-    weight = nn.Parameter(start.contiguous(memory_format=torch.channels_last))
-    optimizer = cpu.adam([weight], 0.01, (0.5, 0.9))
-    assert optimizer.defaults["fused"]
-    expected, m, v = start.double(), torch.zeros(4, 3, 2, 2).double(), torch.zeros(4, 3, 2, 2).double()
-    for t in range(1, 6):
-        gradient = torch.randn(4, 3, 2, 2, generator=generator)
-        weight.grad = gradient.contiguous(memory_format=torch.channels_last)
-        optimizer.step()
-        m = 0.5 * m + 0.5 * gradient
-        v = 0.9 * v + 0.1 * gradient**2
-        expected -= 0.01 * (m / (1 - 0.5**t)) / ((v / (1 - 0.9**t)).sqrt() + 1e-8)
-    torch.testing.assert_close(weight.detach().double(), expected, rtol=1e-5, atol=1e-6)
-
-
-def test_adam_falls_back_where_there_is_no_fused_form() -> None:
-    weight = nn.Parameter(torch.zeros(2, device="meta"))
-    assert not cpu.adam([weight], 0.1).defaults["fused"]

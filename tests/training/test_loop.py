@@ -8,6 +8,7 @@ from unweave.data import Circles
 from unweave.errors import UnweaveError
 from unweave.objectives import BetaVAE, FactorVAE, Loss, Objective, Progress
 from unweave.optimizers import Optimizer, Trained
+from unweave.schedules import Schedule, Stage
 from unweave.training import Outcome, Trainer, train
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.randomness import generator, seed_torch
@@ -227,3 +228,35 @@ def test_streams_and_steps_draw_different_numbers() -> None:
         generator(s, name, t).integers(2**62) for s in (0, 1) for name in ("data", "noise") for t in (0, 1, 2)
     }
     assert len(draws) == 12
+
+
+def test_a_display_is_told_every_step_and_the_losses_of_those_that_are_logged() -> None:
+    class Noted:
+        def __init__(self) -> None:
+            self.told: list[tuple[int, int | None]] = []
+
+        def show(self, step: int, record: dict[str, object] | None) -> None:
+            self.told.append((step, None if record is None else record["step"]))
+
+    display = Noted()
+    trained(steps=6, log_every=3, display=display)
+    assert display.told == [(1, 1), (2, None), (3, 3), (4, None), (5, None), (6, 6)]
+
+
+def test_a_schedule_is_given_images_of_the_seed_and_the_step() -> None:
+    class Looks(Schedule):
+        def __init__(self) -> None:
+            self.seen: list[Tensor] = []
+
+        def rate(self, progress: Progress) -> float:
+            return 1.0
+
+        def before_step(self, stage: Stage) -> None:
+            assert torch.equal(stage.draw(3), stage.draw(3))
+            self.seen.append(stage.draw(3))
+
+    looks = Looks()
+    trained(steps=2, seed=5, schedule=looks)
+    for step, seen in enumerate(looks.seen):
+        expected = Circles(size=32).sample(3, generator(5, "schedule", step)).images
+        torch.testing.assert_close(seen, torch.from_numpy(expected).float() / 255)

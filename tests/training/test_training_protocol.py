@@ -209,3 +209,11 @@ def test_pairs_go_first_and_second_half() -> None:
     first, second = data.pairs(3, generator(2, "data", 0), 1)
     expected = np.concatenate([first.images, second.images])
     np.testing.assert_allclose(found[0].numpy(), expected.astype(np.float32) / 255, atol=1e-6)
+
+
+def test_with_an_accelerator_the_noise_of_the_processor_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    seed_torch(4, "noise", 7)
+    without = torch.randn(5)
+    monkeypatch.setattr(torch.accelerator, "is_available", lambda: True)
+    seed_torch(4, "noise", 7)
+    torch.testing.assert_close(torch.randn(5), without, rtol=0, atol=0)

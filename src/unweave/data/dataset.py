@@ -320,8 +320,8 @@ def channels_last(pixels: NDArray[Any]) -> NDArray[Any]:
     return pixels.transpose(0, 3, 1, 2)
 
 
-def check_declared(dataset: Dataset) -> Dataset:
-    """A data set from outside, or an error that names what it does not declare or what does not fit together.
+def check_declared(dataset: Dataset) -> None:
+    """Refuse a data set from outside with a sentence that names what it does not declare or what does not fit.
 
     Example:
         >>> class Empty(Dataset):
@@ -347,4 +347,3 @@ def check_declared(dataset: Dataset) -> Dataset:
         batch.factors is None or batch.factors.shape != (2, len(dataset.space))
     ):
         raise UnweaveError(f"batches of {dataset.name} must have factors (n, {len(dataset.space)})")
-    return dataset

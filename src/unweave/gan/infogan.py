@@ -1,21 +1,22 @@
 """InfoGAN and InfoWGAN-GP: the models."""
 
 import math
-from abc import ABC, abstractmethod
+from abc import ABC
 from typing import Any, ClassVar, Literal, NamedTuple, final
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from unweave.errors import UnweaveError, check_at_least
 from unweave.gan.games import OriginalGame, WassersteinGame
 from unweave.networks.infogan import InfoGANCritic, InfoGANGenerator
 from unweave.objectives import Objective
 from unweave.slots import Form
-from unweave.vae import Measurement, as_tensor
+from unweave.standalone import StandaloneModel
+from unweave.vae import Measurement
 
 
 class GeneratedBatch(NamedTuple):
@@ -31,7 +32,7 @@ class GeneratedBatch(NamedTuple):
     noise: Tensor
 
 
-class GAN(nn.Module, ABC):
+class GAN(StandaloneModel, ABC):
     """Generator ``x = G(c, e)`` and critic D with encoder ``Q(c|x)``; codes ``c`` and noise ``e``.
 
     ``p(c_j) = U[-1, 1]`` for continuous codes, uniform over the classes of categorical ones, ``p(e) = N(0, I)``;
@@ -101,15 +102,6 @@ class GAN(nn.Module, ABC):
             norm=self.critic_norm,
         )
 
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return next(self.parameters()).device
-
-    @abstractmethod
-    def game(self) -> Objective:
-        """The objective that trains this model."""
-
     def draw(self, n: int) -> GeneratedBatch:
         """``n`` codes and noise vectors from their priors."""
         like = self.shown_noise
@@ -157,19 +149,6 @@ class GAN(nn.Module, ABC):
             information.append(math.log(of_class.shape[1]) - entropy)
         return Measurement(torch.cat(means, 1), torch.cat(scales, 1), torch.cat(information, 1), None)
 
-    def codes(
-        self, images: NDArray[Any], block: int = 256
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Means and standard deviations of ``Q(c|x)`` for an array of images, each ``(n, latents)``."""
-        parts = [
-            self.measure(as_tensor(images[start : start + block], self.device))
-            for start in range(0, len(images), block)
-        ]
-        return (
-            torch.cat([part.means for part in parts]).cpu().numpy(),
-            torch.cat([part.scales for part in parts]).cpu().numpy(),
-        )
-
     @torch.no_grad()
     def decode_mean(self, codes: NDArray[Any], block: int = 64) -> NDArray[np.float32]:
         """The images of an array of codes ``(n, latents)`` and the fixed noise; classes are rounded to the nearest."""
@@ -189,10 +168,6 @@ class GAN(nn.Module, ABC):
             )
             images.append(self.generate(drawn).cpu())
         return torch.cat(images).numpy()
-
-    def reconstruct(self, images: NDArray[Any]) -> NDArray[np.float32]:
-        """The images of the codes of ``images``."""
-        return self.decode_mean(self.codes(images)[0])
 
     def _split(self, features: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
         sizes = [self.continuous, self.continuous, *self.categorical]
@@ -264,36 +239,9 @@ class InfoWGANGP(GAN):
     )
     critic_norm: ClassVar[Literal["batch", "layer"]] = "layer"
 
-    def __init__(
-        self,
-        image_shape: tuple[int, int, int],
-        *,
-        continuous: int = 2,
-        categorical: tuple[int, ...] = (10,),
-        noise: int = 62,
-        channels: tuple[int, ...] = (64, 128),
-        halvings: tuple[int, ...] | None = None,
-        hidden: int = 1024,
-        slope: float = 0.0,
-        lambda_mi: float = 1.0,
-        eta: float = 10.0,
-        critic_learning_rate: float = 1e-4,
-        critic_steps: int = 1,
-    ) -> None:
+    def __init__(self, image_shape: tuple[int, int, int], *, eta: float = 10.0, **inherited: Any) -> None:
         check_at_least("model.eta", eta, 0)
-        super().__init__(
-            image_shape,
-            continuous=continuous,
-            categorical=categorical,
-            noise=noise,
-            channels=channels,
-            halvings=halvings,
-            hidden=hidden,
-            slope=slope,
-            lambda_mi=lambda_mi,
-            critic_learning_rate=critic_learning_rate,
-            critic_steps=critic_steps,
-        )
+        super().__init__(image_shape, **inherited)
         self.eta = eta
 
     def game(self) -> Objective:

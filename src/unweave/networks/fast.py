@@ -16,7 +16,7 @@ and the gradient is masked in place.
 All values and gradients agree with :func:`torch.nn.functional.conv2d` and ``conv_transpose2d`` to rounding.
 """
 
-from typing import Any, cast, final
+from typing import Any, final
 
 import torch
 from torch import Tensor
@@ -129,7 +129,8 @@ def _masked(gradient: Tensor, output: Tensor) -> Tensor:
     whole = gradient.is_contiguous() or gradient.is_contiguous(memory_format=torch.channels_last)
     if torch.is_grad_enabled() or not whole:  # a second derivative is wanted, or the gradient is expanded
         return gradient * (output > 0)
-    return cast(Tensor, torch.ops.aten.threshold_backward(gradient, output, 0, grad_input=gradient))
+    masked: Tensor = torch.ops.aten.threshold_backward(gradient, output, 0, grad_input=gradient)
+    return masked
 
 
 @final

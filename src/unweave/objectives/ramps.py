@@ -99,7 +99,7 @@ class Ramped(Wrapper):
         objective: any objective, annealed or averaged ones too; the weights are those of the innermost one.
         ramps: by the name of the weight.
 
-    Reference: Burgess et al. 2018 and Shao et al. 2020 change the weight, or the target, of the KL over training.
+    Reference: ours; Burgess et al. 2018 let the target of the KL grow instead (:class:`unweave.objectives.Annealed`).
 
     Example:
         >>> import torch

@@ -1,7 +1,7 @@
 """Adam and its variant with decoupled weight decay."""
 
 from collections.abc import Iterable
-from typing import final
+from typing import Any, ClassVar, final
 
 import torch
 from torch import Tensor
@@ -10,26 +10,21 @@ from unweave.errors import UnweaveError
 from unweave.optimizers.core import Optimizer, Trained
 
 
-@final
-class Adam(Optimizer):
-    """Adam, fused where the device of the parameters supports it.
+class AdamRule(Optimizer):
+    """What Adam and AdamW share: their options and how they are built, fused where the device supports it.
 
     Args:
         betas: decay of the two moments; none: what the objective asks for, (0.9, 0.999) for all VAEs.
         eps: added to the root of the second moment.
         amsgrad: divide by the largest second moment so far (Reddi et al. 2018).
-        weight_decay: added to the gradient, times the weight.
-
-    Reference: Kingma & Ba 2015.
+        weight_decay: see the rule.
 
     Example:
-        >>> weight = torch.nn.Parameter(torch.ones(3))
-        >>> optimizer = Adam().build(Trained([weight]), learning_rate=0.1)
-        >>> weight.grad = torch.tensor([1.0, -2.0, 0.0])
-        >>> _ = optimizer.step()
-        >>> weight.data  # the first step has the size of the learning rate
-        tensor([0.9000, 1.1000, 1.0000])
+        >>> AdamW(betas=(0.5, 0.9)).build(Trained([torch.nn.Parameter(torch.ones(3))]), 0.1).defaults["betas"]
+        (0.5, 0.9)
     """
+
+    rule: ClassVar[type[torch.optim.Adam]]
 
     def __init__(
         self,
@@ -42,8 +37,8 @@ class Adam(Optimizer):
         self.betas, self.eps, self.amsgrad, self.weight_decay = checked(betas, eps, amsgrad, weight_decay)
 
     def build(self, trained: Trained, learning_rate: float) -> torch.optim.Optimizer:
-        """Adam of some parameters."""
-        return torch.optim.Adam(
+        """The rule for some parameters."""
+        return self.rule(
             trained.parameters,
             lr=learning_rate,
             betas=self.betas or trained.betas,
@@ -55,14 +50,30 @@ class Adam(Optimizer):
 
 
 @final
-class AdamW(Optimizer):
+class Adam(AdamRule):
+    """Adam; ``weight_decay`` times the weight is added to the gradient.
+
+    The arguments are those of :class:`AdamRule`.
+
+    Reference: Kingma & Ba 2015.
+
+    Example:
+        >>> weight = torch.nn.Parameter(torch.ones(3))
+        >>> optimizer = Adam().build(Trained([weight]), learning_rate=0.1)
+        >>> weight.grad = torch.tensor([1.0, -2.0, 0.0])
+        >>> _ = optimizer.step()
+        >>> weight.data  # the first step has the size of the learning rate
+        tensor([0.9000, 1.1000, 1.0000])
+    """
+
+    rule = torch.optim.Adam
+
+
+@final
+class AdamW(AdamRule):
     """Adam with decoupled weight decay: ``w <- (1 - lr * weight_decay) w`` before each step.
 
-    Args:
-        betas: decay of the two moments; none: what the objective asks for.
-        eps: added to the root of the second moment.
-        amsgrad: divide by the largest second moment so far.
-        weight_decay: see above.
+    The arguments are those of :class:`AdamRule`.
 
     Reference: Loshchilov & Hutter 2019.
 
@@ -75,27 +86,10 @@ class AdamW(Optimizer):
         tensor([0.9500])
     """
 
-    def __init__(
-        self,
-        *,
-        betas: tuple[float, float] | None = None,
-        eps: float = 1e-8,
-        amsgrad: bool = False,
-        weight_decay: float = 0.01,
-    ) -> None:
-        self.betas, self.eps, self.amsgrad, self.weight_decay = checked(betas, eps, amsgrad, weight_decay)
+    rule = torch.optim.AdamW
 
-    def build(self, trained: Trained, learning_rate: float) -> torch.optim.Optimizer:
-        """AdamW of some parameters."""
-        return torch.optim.AdamW(
-            trained.parameters,
-            lr=learning_rate,
-            betas=self.betas or trained.betas,
-            eps=self.eps,
-            amsgrad=self.amsgrad,
-            weight_decay=self.weight_decay,
-            fused=can_fuse(trained.parameters),
-        )
+    def __init__(self, *, weight_decay: float = 0.01, **inherited: Any) -> None:
+        super().__init__(weight_decay=weight_decay, **inherited)
 
 
 def checked(

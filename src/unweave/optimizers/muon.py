@@ -11,12 +11,13 @@ columns, ``(M M')^(-1/2) M``, found by a few Newton-Schulz steps. Four things ma
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, cast, final
+from collections.abc import Callable, Sequence
+from typing import Any, final
 
 import torch
 from torch import Tensor
 from torch.optim.adam import adam
+from torch.optim.optimizer import ParamsT
 
 from unweave.errors import UnweaveError
 from unweave.optimizers.adam import can_fuse, checked
@@ -143,7 +144,7 @@ class OrthogonalMomentum(torch.optim.Optimizer):
 
     def __init__(
         self,
-        params: Iterable[Tensor] | Iterable[dict[str, Any]],
+        params: ParamsT,
         lr: float,
         *,
         adam_rate: float = 1.0,
@@ -166,7 +167,7 @@ class OrthogonalMomentum(torch.optim.Optimizer):
             "muon": True,
             "facing": False,
         }
-        super().__init__(cast(Any, params), defaults)
+        super().__init__(params, defaults)
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:  # type: ignore[override]
@@ -186,7 +187,7 @@ class OrthogonalMomentum(torch.optim.Optimizer):
                 self._adam_step(others, group)
 
     def _orthogonal_step(self, weights: list[Tensor], group: dict[str, Any]) -> None:
-        gradients = [cast(Tensor, weight.grad) for weight in weights]
+        gradients = _gradients(weights)
         buffers: list[Tensor] = []
         for weight in weights:
             state = self.state[weight]
@@ -216,7 +217,7 @@ class OrthogonalMomentum(torch.optim.Optimizer):
         beta1, beta2 = group["betas"]
         adam(
             weights,
-            [cast(Tensor, weight.grad) for weight in weights],
+            _gradients(weights),
             [state["exp_avg"] for state in states],
             [state["exp_avg_sq"] for state in states],
             [],
@@ -230,6 +231,10 @@ class OrthogonalMomentum(torch.optim.Optimizer):
             eps=group["eps"],
             maximize=False,
         )
+
+
+def _gradients(weights: Sequence[Tensor]) -> list[Tensor]:
+    return [weight.grad for weight in weights if weight.grad is not None]
 
 
 def is_matrix(weight: Tensor, thin: int = THIN) -> bool:
@@ -307,7 +312,8 @@ def _product_of_steps(gram: Tensor, iterations: int) -> Tensor:
         if not last:
             gram = _symmetric_product(_symmetric_product(step, gram), step)
         total = step if total is None else _symmetric_product(step, total)
-    return cast(Tensor, total)
+    assert total is not None, "at least one iteration"
+    return total
 
 
 def _symmetric_product(left: Tensor, right: Tensor) -> Tensor:

@@ -11,9 +11,10 @@ from typing import Any
 
 from unweave import atomic
 from unweave.data import DATASETS, SAMPLINGS, Channels, Dataset
+from unweave.data.dataset import check_declared
 from unweave.data.registry import own_data
 from unweave.errors import UnweaveError, check_positive, unknown
-from unweave.gan import GAN, GANS
+from unweave.gan import GANS
 from unweave.likelihoods import LIKELIHOODS
 from unweave.networks import DECODERS, ENCODERS
 from unweave.objectives import OBJECTIVES, Annealed, Averaged, Objective, Ramp, Ramped
@@ -26,11 +27,12 @@ from unweave.references import is_reference, provenance_of
 from unweave.runs.recommended import with_training
 from unweave.schedules import SCHEDULES
 from unweave.slots import Choice, Slot, convert, options_of
+from unweave.standalone import StandaloneModel
 from unweave.standardise import standardise
 from unweave.training.weight_average import check_average
-from unweave.vae import VAE
+from unweave.vae import VAE, Model
 
-MODELS: Slot[VAE | GAN] = Slot("model", "unweave.models", GAN, {"VAE": VAE, **GANS})
+MODELS: Slot[Model] = Slot("model", "unweave.models", StandaloneModel, {"VAE": VAE, **GANS})
 
 SLOTS: dict[str, Slot[object]] = {
     "data": DATASETS,
@@ -71,7 +73,7 @@ class Config:
 
     Args:
         data: the data set.
-        model: the VAE that the parts below make, or a GAN in its place, see ``unweave.gan``.
+        model: the VAE that the parts below make, or another model in its place, see ``unweave.standalone``.
         encoder: see ``unweave.networks``.
         decoder: see ``unweave.networks``.
         posterior: see ``unweave.posteriors``.
@@ -178,7 +180,7 @@ class Config:
             >>> Config.read(words=["data=circles", "data.hole=center", "learning_rate=3e-4"]).learning_rate
             0.0003
         """
-        return cls.of(merge(read_file(file) if file else {}, read_words(words)))
+        return cls.of(merge(_read_config(file) if file else {}, read_words(words)))
 
     def to_mapping(self) -> dict[str, Any]:
         """As a config file holds it: plain values, every option filled in."""
@@ -270,11 +272,13 @@ class Config:
     def make_dataset(self) -> Dataset:
         """The data set of this config."""
         dataset = DATASETS.build(self.data)
+        if self.data.code is not None:
+            check_declared(dataset)
         if self.sampling.name != "Uniform":
             dataset = SAMPLINGS.build(self.sampling, dataset=dataset)
         return dataset
 
-    def make_model(self, image_shape: tuple[int, int, int], channels: Channels | None = None) -> VAE | GAN:
+    def make_model(self, image_shape: tuple[int, int, int], channels: Channels | None = None) -> Model:
         """The model of this config with fresh weights from torch's global generator.
 
         Args:
@@ -298,9 +302,9 @@ class Config:
             standardise(vae, *((channels.mean, channels.std) if channels else unit))
         return vae
 
-    def make_objective(self, model: VAE | GAN) -> Objective:
+    def make_objective(self, model: Model) -> Objective:
         """The objective of this config for a model of it."""
-        if isinstance(model, GAN):
+        if isinstance(model, StandaloneModel):
             objective: Objective = model.game()
         else:
             objective = OBJECTIVES.build(self.objective, latents=self.latents)
@@ -376,6 +380,21 @@ def _with_own_data(value: Any) -> Any:
         return value
     others = {k: v for k, v in value.items() if k != "name"} if isinstance(value, Mapping) else {}
     return {**own_data(name), **others}
+
+
+def _read_config(file: Path) -> dict[str, Any]:
+    """A config file; in one that stands in the folder of a run, every reference is marked as named by that run.
+
+    Such a file may come from somebody else: reading it imports nothing, see :func:`unweave.references.check_record`.
+    """
+    mapping = read_file(file)
+    if (file.parent / "run.json").exists():
+        for slot in SLOTS.keys() & mapping.keys():
+            part = mapping[slot] if isinstance(mapping[slot], dict) else {"name": mapping[slot]}
+            if isinstance(name := part.get("name"), str) and is_reference(name):
+                code = part["code"] if isinstance(part.get("code"), dict) else {}
+                mapping[slot] = {**part, "code": {**code, "record": str(file.parent)}}
+    return mapping
 
 
 def read_file(file: Path) -> dict[str, Any]:

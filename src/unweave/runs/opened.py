@@ -14,9 +14,8 @@ from typing import NamedTuple
 
 from unweave.data import Channels, Dataset
 from unweave.data.files import data_folder
-from unweave.gan import GAN
 from unweave.runs.config import Config
-from unweave.vae import VAE
+from unweave.vae import Model
 
 MODELS = 4
 """Models that are held at a time; the one that was used longest ago is dropped first."""
@@ -55,7 +54,7 @@ class LoadedModel(NamedTuple):
         100
     """
 
-    model: VAE | GAN
+    model: Model
     step: int
 
 

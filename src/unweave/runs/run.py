@@ -15,7 +15,6 @@ from unweave import artefacts, atomic
 from unweave.atomic import DamagedError
 from unweave.data import Channels, Dataset
 from unweave.errors import UnweaveError
-from unweave.gan import GAN
 from unweave.memory import Budget
 from unweave.model_metrics import Codes
 from unweave.objectives import Objective
@@ -30,7 +29,7 @@ from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE, Share
 from unweave.training.randomness import seed_torch
 from unweave.training.trainer import Display, Outcome, Settings, Trainer
-from unweave.vae import VAE
+from unweave.vae import Model
 
 __all__ = ["Codes", "Run", "follow", "fresh"]
 
@@ -166,14 +165,14 @@ class Run:
         self._warning = problem
         return data.dataset
 
-    def model(self, device: torch.device | str = "cpu") -> VAE | GAN:
+    def model(self, device: torch.device | str = "cpu") -> Model:
         """The model with the final weights, or with those of the newest checkpoint if the run is not finished.
 
         Calls with the same weights on disk return the same object.
         """
         return self.model_and_step(device)[0]
 
-    def model_and_step(self, device: torch.device | str = "cpu") -> tuple[VAE | GAN, int]:
+    def model_and_step(self, device: torch.device | str = "cpu") -> tuple[Model, int]:
         """The model and the training step of its weights."""
         device = str(torch.device(device))
         weights = self._newest_weights()
@@ -275,7 +274,7 @@ class Run:
             self.checkpoints.clear()
         return outcome
 
-    def _save_weights(self, model: VAE | GAN, device: str) -> None:
+    def _save_weights(self, model: Model, device: str) -> None:
         from safetensors.torch import save
 
         path = self.folder / status.WEIGHTS
@@ -466,7 +465,7 @@ def follow(
 
 def fresh(
     config: Config, dataset: Dataset, device: torch.device | str, channels: Channels | None = None
-) -> tuple[VAE | GAN, Objective]:
+) -> tuple[Model, Objective]:
     """A model and its objective with the initial weights of the config's seed.
 
     Args:

@@ -1,4 +1,4 @@
-"""Settings of the processor and the C library that make training fast, and the optimiser that uses them.
+"""Settings of the processor and the C library that make training fast.
 
 Measured on one core (70 ms a step for the convolutional networks of FactorVAE's appendix A with batch 64, 230 ms for a
 Spatial Broadcast VAE):
@@ -11,17 +11,15 @@ Spatial Broadcast VAE):
   machine best.
 * Numbers below 1e-38 (denormal) take the processor up to a hundred times as long; dead latents and decayed moments
   produce them by the million. They become zero.
-* Adam as one fused pass over the weights takes less than half the time of the default.
 """
 
 import contextlib
 import ctypes
 import platform
-from collections.abc import Iterable
 from typing import TypeVar
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from unweave.errors import UnweaveError
 
@@ -88,21 +86,3 @@ def channels_last(model: M) -> M:
         True
     """
     return model.to(memory_format=torch.channels_last)  # type: ignore[call-overload, no-any-return]
-
-
-def adam(
-    parameters: Iterable[nn.Parameter], learning_rate: float, betas: tuple[float, float] = (0.9, 0.999)
-) -> torch.optim.Adam:
-    """Adam (Kingma and Ba 2015), fused where the device of the parameters supports it, otherwise plain.
-
-    Example:
-        >>> weight = nn.Parameter(torch.ones(3))
-        >>> optimizer = adam([weight], learning_rate=0.1)
-        >>> weight.grad = torch.tensor([1.0, -2.0, 0.0])
-        >>> _ = optimizer.step()
-        >>> weight.data  # the first step has the size of the learning rate
-        tensor([0.9000, 1.1000, 1.0000])
-    """
-    weights: list[Tensor] = list(parameters)
-    fused = all(weight.device.type in ("cpu", "cuda") and weight.is_floating_point() for weight in weights)
-    return torch.optim.Adam(weights, lr=learning_rate, betas=betas, fused=fused)

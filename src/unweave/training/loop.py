@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from unweave.data import DATASETS, Dataset
-from unweave.gan import GAN
 from unweave.objectives import OBJECTIVES, Objective
 from unweave.optimizers import OPTIMIZERS, Optimizer
 from unweave.schedules import SCHEDULES, Schedule
@@ -11,11 +10,11 @@ from unweave.slots import PartLike
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE, Share
 from unweave.training.trainer import Display, Outcome, Record, Settings, Trainer
-from unweave.vae import VAE
+from unweave.vae import Model
 
 
 def train(
-    vae: VAE | GAN,
+    vae: Model,
     objective: Objective | PartLike,
     dataset: Dataset | PartLike,
     *,
@@ -48,7 +47,7 @@ def train(
     neither step changes a weight or a gradient of the other. With a pairing, batches are made of pairs.
 
     Args:
-        vae: the model; trained in place, on its device. A GAN is trained with its own ``game()``.
+        vae: the model; trained in place, on its device. One that is no VAE is trained with its own ``game()``.
         objective: what to minimise: an instance, a class, a name or a reference (``./my_loss.py:MyLoss``).
         dataset: where the images come from, given like the objective.
         steps: total number of updates.

@@ -33,8 +33,8 @@ class StopOnSignal:
     def __enter__(self) -> "StopOnSignal":
         if threading.current_thread() is threading.main_thread():
             for number in STOPPING:
-                if signal.getsignal(number) is signal.SIG_IGN:
-                    continue  # as under nohup, which asks for that
+                if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                    continue  # nohup asks for that
                 self.previous[number] = signal.signal(number, self._handle)
         return self
 

@@ -15,7 +15,6 @@ from torch import Tensor
 from unweave import memory
 from unweave.data import Dataset
 from unweave.errors import UnweaveError
-from unweave.gan import GAN
 from unweave.objectives import CriticLoss, Loss, Objective, Progress
 from unweave.optimizers import Adam, Optimizer
 from unweave.pairing import Pairing
@@ -26,7 +25,7 @@ from unweave.training.data_parallel import ALONE, Share
 from unweave.training.draws import Draws
 from unweave.training.randomness import generator, seed_torch
 from unweave.training.state import TrainingState
-from unweave.vae import VAE, as_tensor
+from unweave.vae import VAE, Model, as_tensor
 
 Record = dict[str, Any]
 Status = Literal["finished", "interrupted", "diverged"]
@@ -167,7 +166,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: VAE | GAN,
+        model: Model,
         objective: Objective,
         dataset: Dataset,
         settings: Settings,
@@ -183,7 +182,7 @@ class Trainer:
         self.model = model
         self.pairing: Pairing | None = getattr(model, "pairing", None)
         self.device = model.device
-        vae = cast(VAE, model)  # objectives are typed for a VAE; the game of a GAN takes its GAN
+        vae = cast(VAE, model)  # objectives are typed for a VAE; the game of another model takes that model
         self._check(vae, objective)
         objective.prepare(dataset, settings.batch_size // share.count * (1 if self.pairing is None else 2))
         cpu.prepare(settings.threads)
@@ -339,7 +338,7 @@ class Trainer:
 
     def _initialise_prior(self) -> None:
         """Let a prior that takes something from the data have images of them, as networks and loss see them."""
-        if not isinstance(self.model, GAN):
+        if isinstance(self.model, VAE):
             as_seen = self.model.likelihood.as_seen
             self.model.prior.initialise(Draws(self.dataset, self.settings.seed, self.device, as_seen))
 

@@ -44,6 +44,7 @@ def class_in_codes(claim: Callable[[Job, ByVariant, ByVariant], Finding]) -> Cal
     """
 
     def conclude(job: Job) -> Conclusion:
+        """Table of the shares, the claim, and a sheet of traversals."""
         note_letters(job)
         job.note(shortfall(job))
         found = {v: np.array([class_information(run) for run in job.runs(v)]).T for v in job.variants}

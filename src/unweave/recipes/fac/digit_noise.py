@@ -84,6 +84,7 @@ def class_by_noise(claim: Callable[[Job, ByVariant, ByVariant], Finding]) -> Cal
     """
 
     def conclude(job: Job) -> Conclusion:
+        """Table of the changes, the claim, and a sheet of reconstructions."""
         note_letters(job)
         job.note(shortfall(job))
         images = job.pick(smoke=20, small=200, paper=1000)

@@ -58,6 +58,7 @@ def errors_and_traversals(name: str, errors: str) -> Callable[[Job], Conclusion]
     """
 
     def conclude(job: Job) -> Conclusion:
+        """Table of the errors, their curves, and a sheet of traversals."""
         job.note(shortfall(job))
         job.note(data_or_stand_in(name, "Objects3D")[1])
         ours = variants_of(job, FACTOR_VAE)
