@@ -9,6 +9,7 @@ A part is one of: a name that unweave or an installed package registers, a refer
 """
 
 import dataclasses
+import functools
 import inspect
 import logging
 import math
@@ -306,6 +307,12 @@ def options_of(part: type) -> dict[str, inspect.Parameter]:
         >>> list(options_of(Part))
         ['depth']
     """
+    return dict(_options_of(part))
+
+
+@functools.lru_cache(maxsize=1024)
+def _options_of(part: type) -> dict[str, inspect.Parameter]:
+    """Once for each class: the identity of every run of a study asks for the options of all its parts."""
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     try:
         parameters = inspect.signature(part).parameters

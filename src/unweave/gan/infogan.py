@@ -257,7 +257,7 @@ class InfoWGANGP(GAN):
         ),
         Form(
             "the same on 2D Shapes",
-            "FAC section 5, table 5",
+            "FAC section 6, table 5",
             "model=InfoWGANGP data=dsprites model.continuous=4 model.categorical=[3] model.noise=5 "
             "model.channels=[32,32,64,64] model.hidden=128 model.slope=0.2 model.lambda_mi=0.2 learning_rate=1e-3",
         ),

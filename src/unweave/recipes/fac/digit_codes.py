@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from unweave.gan import GAN
 from unweave.metrics import mutual_information
 from unweave.recipes.claims import Finding, higher, paired
-from unweave.recipes.fac.gans import class_column, note_letters
+from unweave.recipes.fac.gans import class_column
 from unweave.recipes.fac.traversals import code_sheet
 from unweave.recipes.recipe import Conclusion, Job
 from unweave.recipes.shortfall import shortfall
@@ -44,7 +44,6 @@ def class_in_codes(claim: Callable[[Job, ByVariant, ByVariant], Finding]) -> Cal
     """
 
     def conclude(job: Job) -> Conclusion:
-        note_letters(job)
         job.note(shortfall(job))
         found = {v: np.array([class_information(run) for run in job.runs(v)]).T for v in job.variants}
         rows = [["runs", "share of the class in the continuous codes", "shuffled"]]

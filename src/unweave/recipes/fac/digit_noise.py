@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unweave.gan import GAN
 from unweave.plots.images import image_grid
 from unweave.recipes.claims import Finding, higher, paired
-from unweave.recipes.fac.gans import class_column, note_letters
+from unweave.recipes.fac.gans import class_column
 from unweave.recipes.recipe import Conclusion, Job
 from unweave.recipes.shortfall import shortfall
 from unweave.recipes.traversal_pictures import in_unit_interval
@@ -84,7 +84,6 @@ def class_by_noise(claim: Callable[[Job, ByVariant, ByVariant], Finding]) -> Cal
     """
 
     def conclude(job: Job) -> Conclusion:
-        note_letters(job)
         job.note(shortfall(job))
         images = job.pick(smoke=20, small=200, paper=1000)
         found = {v: [noise_changes(run, images) for run in job.runs(v)] for v in job.variants}

@@ -5,7 +5,7 @@ import numpy as np
 from unweave.plots.seed_bands import banded_curves
 from unweave.recipes.claims import equal
 from unweave.recipes.fac.curves import history, late_mean
-from unweave.recipes.fac.gans import TEN_CATEGORIES, gans_on_digits, note_letters
+from unweave.recipes.fac.gans import TEN_CATEGORIES, gans_on_digits
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.recipes.shortfall import shortfall
 from unweave.recipes.table_cells import mean_and_deviation
@@ -22,7 +22,6 @@ TERM = "discriminator_accuracy"
 )
 def figure_24(job: Job) -> Conclusion:
     """Accuracies as logged, and their mean over the last quarter."""
-    note_letters(job)
     job.note(shortfall(job))
     (variant,) = job.variants
     ends = np.array([late_mean(run, TERM) for run in job.runs(variant)])

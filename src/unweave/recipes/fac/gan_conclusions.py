@@ -5,7 +5,6 @@ import numpy as np
 from unweave.plots.seed_bands import banded_curves
 from unweave.recipes.claims import exceeds, higher
 from unweave.recipes.fac.curves import band, history, late_mean
-from unweave.recipes.fac.gans import note_letters
 from unweave.recipes.fac.methods import FACTOR_VAE, INFO_WGAN_GP, variants_of
 from unweave.recipes.fac.scores import HIGGINS, SCORE, best_run, best_variant, score_table
 from unweave.recipes.fac.traversals import code_sheet
@@ -42,7 +41,6 @@ def scores_conclusion(job: Job) -> Conclusion:
 
 def losses_conclusion(job: Job) -> Conclusion:
     """Generator loss, critic gap and information term of InfoWGAN-GP over training."""
-    note_letters(job)
     job.note(shortfall(job))
     variant = job.variants[0]
     runs = job.runs(variant)

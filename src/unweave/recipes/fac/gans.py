@@ -8,7 +8,7 @@ from typing import Any
 
 from unweave.recipes.fac.models import base_2d, factor_vaes
 from unweave.recipes.fac.scores import HIGGINS
-from unweave.recipes.recipe import Job, Plan, Scale, at, data_or_stand_in
+from unweave.recipes.recipe import Plan, Scale, at, data_or_stand_in
 from unweave.runs.run import Run
 
 
@@ -55,15 +55,9 @@ def gans_2d(*, bigger: bool = False) -> Plan:
     return plan
 
 
-def digits() -> tuple[dict[str, Any], str]:
-    """MNIST, or letters in its place with the sentence that says so."""
-    return data_or_stand_in("MNIST", "Glyphs", size=32)
-
-
-def note_letters(job: Job) -> None:
-    """Note that letters stand in for digits if the runs were trained on letters."""
-    if job.runs(job.variants[0])[0].config.data.name == "Glyphs":
-        job.note(digits()[1])
+def digits() -> dict[str, Any]:
+    """MNIST, or letters in its place."""
+    return data_or_stand_in("MNIST", "Glyphs", size=32)[0]
 
 
 def class_column(run: Run) -> int:
@@ -89,7 +83,7 @@ def gans_on_digits(variants: Mapping[str, Mapping[str, Any]], name: str = "InfoG
             "hidden": at(scale, smoke=16, small=128, paper=1024),
         }
         base = {
-            "data": digits()[0],
+            "data": digits(),
             "model": model,
             "steps": at(scale, smoke=2, small=2000, paper=100_000),
             "batch_size": at(scale, smoke=8, small=64, paper=64),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from unweave.recipes.fac.scores import HIGGINS
-from unweave.recipes.recipe import Plan, Scale, at
+from unweave.recipes.recipe import Plan, Scale, at, data_or_stand_in
 
 Variants = dict[str, dict[str, Any]]
 """What each variant of a study sets."""
@@ -144,7 +144,7 @@ def shapes_3d(scale: Scale) -> dict[str, Any]:
     gammas = at(scale, smoke=(7,), small=(7, 36), paper=(6, 7, 36))
     return {
         "base": {
-            "data": {"name": "Shapes3D"},
+            "data": data_or_stand_in("Shapes3D")[0],
             **networks(scale, 256),
             **protocol(scale, latents=6, small_steps=4000, steps=500_000),
         },

@@ -93,7 +93,7 @@ def small_images(scale: Scale, data: Mapping[str, Any], images: int) -> dict[str
         >>> small_images("paper", {"name": "Faces3D"}, 127_050)["steps"]
         93000
     """
-    base = {**mlp(scale), "data": dict(data), "latents": 10}
+    base = {**mlp(scale), "data": data, "latents": 10}
     return base | ({"steps": 1500 * (images // 2048)} if scale == "paper" else {})
 
 

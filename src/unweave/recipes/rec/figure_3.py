@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from unweave.metrics import distance_matrices
 from unweave.plots.distances import matrix_panels
 from unweave.recipes.claims import exceeds
-from unweave.recipes.rec.datasets import EXISTING, data_sets, varying_factors
+from unweave.recipes.rec.datasets import EXISTING, data_sets, read_data, varying_factors
 from unweave.recipes.recipe import Conclusion, Job, recipe
 
 
@@ -15,6 +15,7 @@ from unweave.recipes.recipe import Conclusion, Job, recipe
     title="Distances of factors and of images along factor traversals",
     claim="In existing data sets the distances that a pixel-wise loss perceives correspond to those of the factors.",
     published="pictures only (figure 3)",
+    data=lambda: read_data(EXISTING),
 )
 def figure_3(job: Job) -> Conclusion:
     """Average distance matrices of every factor: of factors (top) and of images (bottom)."""

@@ -17,7 +17,7 @@ from unweave.recipes.rec.models import (
     score_panels,
     variants,
 )
-from unweave.recipes.recipe import Conclusion, Job, Scale, data_or_stand_in, recipe
+from unweave.recipes.recipe import Conclusion, Job, Scale, data_or_stand_in, label_of_data, recipe
 
 
 def cells(scale: Scale) -> list[Cell]:
@@ -32,16 +32,7 @@ def cells(scale: Scale) -> list[Cell]:
         "small": (0.000316, 0.001, 0.00316, 0.01),
         "paper": (0.000316, 0.001, 0.00316, 0.01, 0.0316, 0.1, 0.316, 1.0),
     }[scale]
-    cars, _ = data_or_stand_in("Cars3D", "Objects3D")
-    norb, _ = data_or_stand_in("SmallNORB", "Objects3D", channels=1)
-    data: dict[str, dict[str, Any]] = {
-        "dSprites": {"name": "DSprites"},
-        "3D Shapes": {"name": "Shapes3D"},
-        "Cars3D": SMOKE if scale == "smoke" else cars,
-        "Small NORB": norb,
-        "XYSquares": {"name": "XYSquares", "size": SQUARES[scale]},
-    }
-    shown = {"smoke": ("Cars3D", "XYSquares"), "small": ("dSprites", "XYSquares"), "paper": tuple(data)}
+    data = data_of(scale)
     latents = (9, 25) if scale == "paper" else (None,)
 
     def settings(name: str) -> dict[str, Any]:
@@ -50,11 +41,39 @@ def cells(scale: Scale) -> list[Cell]:
 
     return [
         Cell(framework, name, beta, settings(name), count)
-        for name in shown[scale]
+        for name in data
         for framework in FRAMEWORKS
         for beta in betas
         for count in latents
     ]
+
+
+def data_of(scale: Scale) -> dict[str, dict[str, Any]]:
+    """The data sets of a scale by the name that rows and pictures show: of a stand-in, what stands for what.
+
+    Example:
+        >>> list(data_of("small"))
+        ['dSprites', 'XYSquares']
+    """
+    squares = {"name": "XYSquares", "size": SQUARES[scale]}
+    if scale == "smoke":
+        return {"XYSquares for Cars3D": SMOKE, "XYSquares": squares}
+    sprites = {"dSprites": {"name": "DSprites"}}
+    if scale == "small":
+        return {**sprites, "XYSquares": squares}
+    shapes, cars, norb = (
+        data_or_stand_in(name, toys, **options)[0]
+        for name, toys, options in (
+            ("Shapes3D", "", {}),
+            ("Cars3D", "Objects3D", {}),
+            ("SmallNORB", "Objects3D", {"channels": 1}),
+        )
+    )
+    others = {
+        label_of_data(data, label): data
+        for label, data in (("3D Shapes", shapes), ("Cars3D", cars), ("Small NORB", norb))
+    }
+    return {**sprites, **others, "XYSquares": squares}
 
 
 def plan(scale: Scale) -> dict[str, Any]:
@@ -83,13 +102,9 @@ def figure_6(job: Job) -> Conclusion:
     """Densities of MIG and DCI over beta and latents, Ada-GVAE to the left and beta-VAE to the right of each set."""
     grid = cells(job.scale)
     note_protocol(job, job.runs(grid[0].label), 115_200)
-    if job.scale == "paper":
-        for name in ("Cars3D", "SmallNORB"):
-            job.note(data_or_stand_in(name, "Objects3D")[1])
-    else:
-        job.note(
-            job.pick(smoke="XYSquares in the place of Cars3D.", small="Two of the five data sets.", paper="")
-        )
+    job.note(
+        job.pick(smoke="XYSquares in the place of Cars3D.", small="Two of the five data sets.", paper="")
+    )
     panels = score_panels(
         grid, lambda cells, score: np.concatenate([job.scores(cell.label, score) for cell in cells])
     )

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from unweave.plots.style import FAINT, PALETTE, new_figure
 from unweave.recipes.claims import Finding, equal
-from unweave.recipes.rec.datasets import distances_of_table_a1
+from unweave.recipes.rec.datasets import distances_of_table_a1, read_data
 from unweave.recipes.rec.published_tables import TABLE_A1
 from unweave.recipes.recipe import Conclusion, Job, recipe
 
@@ -37,6 +37,7 @@ def tolerance(name: str, factor: str, published: float) -> float:
     title="Mean perceived distances along factors",
     claim="The order in which a VAE learns factors can be read off the distances that its loss perceives along them.",
     published="table A1: 26 means with their deviations, five data sets",
+    data=lambda: read_data(tuple(TABLE_A1)),
 )
 def table_a1(job: Job) -> Conclusion:
     """The table, ours beside the paper's, and a picture of the one against the other."""

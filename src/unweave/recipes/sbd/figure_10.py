@@ -19,12 +19,13 @@ from unweave.runs.run import Run
 def chairs_and_rooms(scale: Scale) -> dict[str, Any]:
     """Spatial Broadcast VAEs on chairs, and, with three layers more, on rooms (SBD appendices A.1 and F)."""
     chairs, _ = data_or_stand_in("Chairs3D", "Objects3D")
+    chairs["channels"] = 1
     return {
-        "base": vae(scale, {**chairs, "channels": 1}, at(scale, smoke=2, small=1500, paper=STEPS["chairs"])),
+        "base": vae(scale, chairs, at(scale, smoke=2, small=1500, paper=STEPS["chairs"])),
         "variants": {
             "chairs": {"decoder": broadcast(scale)},
             "rooms": {
-                "data": {"name": "Shapes3D"},
+                "data": data_or_stand_in("Shapes3D")[0],
                 "decoder": broadcast(scale, depth=3 if scale == "smoke" else 6),
                 "steps": at(scale, smoke=2, small=1500, paper=STEPS["rooms"]),
             },
@@ -62,7 +63,6 @@ def explained_share(target: NDArray[np.float64], guess: NDArray[np.float64]) -> 
 def figure_10(job: Job) -> Conclusion:
     """Reconstructions and traversals; how much of the images is reconstructed, how well rooms are disentangled."""
     job.note(shortfall(job))
-    job.note(data_or_stand_in("Chairs3D", "Objects3D")[1])
     explained = {
         variant: np.array([reconstructed_share(run) for run in job.runs(variant)]) for variant in job.variants
     }

@@ -95,14 +95,14 @@ def vae(scale: Scale, data: Mapping[str, Any], steps: int) -> dict[str, Any]:
     encoder = {"name": "Conv", "channels": [WIDTH[scale]] * 4, "initialisation": "truncated_normal"}
     if scale == "smoke":
         return {
-            "data": dict(data),
+            "data": data,
             "encoder": {**encoder, "hidden": [8]},
             "latents": 4,
             "batch_size": 4,
             "steps": 2,
         }
     return {
-        "data": dict(data),
+        "data": data,
         "encoder": encoder,
         "latents": 10,
         "batch_size": 16,
