@@ -15,7 +15,7 @@ import logging
 import math
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from unweave.errors import UnweaveError, plain, unknown
@@ -374,6 +374,8 @@ def convert(key: str, value: Any, hint: Any) -> Any:
         ]
         if matches:
             return matches[0]
+    elif origin is Sequence and isinstance(value, list | tuple):
+        return tuple(convert(key, v, arguments[0]) for v in value)
     elif origin is tuple and isinstance(value, list | tuple):
         if arguments[-1] is Ellipsis:
             return tuple(convert(key, v, arguments[0]) for v in value)
@@ -413,8 +415,8 @@ def describe(hint: Any) -> str:
         return " or ".join(describe(a) for a in arguments)
     if origin is typing.Literal:
         return "one of " + ", ".join(str(a) for a in arguments)
-    if origin is tuple:
-        if arguments[-1] is Ellipsis:
+    if origin in (tuple, Sequence):
+        if origin is Sequence or arguments[-1] is Ellipsis:
             return f"a list of {_plural(describe(arguments[0]))}"
         return f"a list of {len(arguments)} values"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "none"}

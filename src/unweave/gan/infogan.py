@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from unweave.errors import UnweaveError, check_at_least
-from unweave.gan.games import OriginalGame, WassersteinGame
-from unweave.networks.infogan import InfoGANCritic, InfoGANGenerator
+from unweave.gan.games import OriginalGame, QStep, WassersteinGame
+from unweave.networks.infogan import InfoGANCritic, InfoGANGenerator, NormPlace
 from unweave.objectives import Objective
 from unweave.slots import Form
 from unweave.vae import Measurement, as_tensor
@@ -53,6 +53,8 @@ class GAN(nn.Module, ABC):
         lambda_mi: weight of the information term.
         critic_learning_rate: step size of D's and Q's Adam(0.5, 0.999); that of G is ``learning_rate``, 1e-3 in FAC.
         critic_steps: steps of D and Q for each step of G.
+        q_step: in which step Q is trained: that of the critic, of the generator, or both.
+        norm_place: normalisation before the activations (Chen et al.) or after them (as FAC tables 4-6 print it).
 
     Reference: FAC tables 4-6, appendices G and H.
     """
@@ -77,6 +79,8 @@ class GAN(nn.Module, ABC):
         lambda_mi: float = 1.0,
         critic_learning_rate: float = 1e-4,
         critic_steps: int = 1,
+        q_step: QStep = "critic",
+        norm_place: NormPlace = "before",
     ) -> None:
         super().__init__()
         _check_codes(continuous, categorical, noise)
@@ -86,11 +90,17 @@ class GAN(nn.Module, ABC):
         self.latents = continuous + len(categorical)
         self.inputs = continuous + sum(categorical) + noise
         self.features = 2 * continuous + sum(categorical)
-        self.lambda_mi, self.critic_steps = lambda_mi, critic_steps
+        self.lambda_mi, self.critic_steps, self.q_step = lambda_mi, critic_steps, q_step
         self.critic_learning_rate = critic_learning_rate
         self.register_buffer("shown_noise", torch.randn(noise))
         self.generator = InfoGANGenerator(
-            self.inputs, image_shape, channels=channels, halvings=halvings, hidden=hidden, slope=slope
+            self.inputs,
+            image_shape,
+            channels=channels,
+            halvings=halvings,
+            hidden=hidden,
+            slope=slope,
+            norm_place=norm_place,
         )
         self.critic = InfoGANCritic(
             image_shape,
@@ -99,12 +109,24 @@ class GAN(nn.Module, ABC):
             halvings=halvings,
             hidden=hidden,
             norm=self.critic_norm,
+            norm_place=norm_place,
         )
 
     @property
     def device(self) -> torch.device:
         """Where the weights are."""
         return next(self.parameters()).device
+
+    @property
+    def discrete(self) -> tuple[int, ...]:
+        """The columns of a code that are classes."""
+        return tuple(range(self.continuous, self.latents))
+
+    @property
+    def prior_variances(self) -> tuple[float, ...]:
+        """Of each column of a code: 1/3 for U[-1, 1], that of evenly spaced classes for the others."""
+        of_classes = (float(_class_values(size).double().var(correction=0)) for size in self.categorical)
+        return (*(1 / 3,) * self.continuous, *of_classes)
 
     @abstractmethod
     def game(self) -> Objective:
@@ -226,7 +248,7 @@ class InfoGAN(GAN):
 
     def game(self) -> Objective:
         """The original GAN with the information term."""
-        return OriginalGame(self.lambda_mi, self.critic_learning_rate, self.critic_steps)
+        return OriginalGame(self.lambda_mi, self.critic_learning_rate, self.critic_steps, self.q_step)
 
 
 @final
@@ -279,6 +301,8 @@ class InfoWGANGP(GAN):
         eta: float = 10.0,
         critic_learning_rate: float = 1e-4,
         critic_steps: int = 1,
+        q_step: QStep = "critic",
+        norm_place: NormPlace = "before",
     ) -> None:
         check_at_least("model.eta", eta, 0)
         super().__init__(
@@ -293,12 +317,16 @@ class InfoWGANGP(GAN):
             lambda_mi=lambda_mi,
             critic_learning_rate=critic_learning_rate,
             critic_steps=critic_steps,
+            q_step=q_step,
+            norm_place=norm_place,
         )
         self.eta = eta
 
     def game(self) -> Objective:
         """The Wasserstein GAN with gradient penalty and the information term."""
-        return WassersteinGame(self.lambda_mi, self.critic_learning_rate, self.critic_steps, self.eta)
+        return WassersteinGame(
+            self.lambda_mi, self.critic_learning_rate, self.critic_steps, self.eta, self.q_step
+        )
 
 
 def _check_codes(continuous: int, categorical: tuple[int, ...], noise: int) -> None:

@@ -306,6 +306,11 @@ class Job:
             raise UnweaveError(f"no run of {variant} finished ({run.status}: {run.reason}); see {run.folder}")
         return list(finished)
 
+    def diverged(self, variant: str) -> tuple[int, int]:
+        """How many runs of a variant diverged, and how many there are."""
+        statuses = [member.run.status for member in self._members[variant]]
+        return statuses.count("diverged"), len(statuses)
+
     def scores(self, variant: str, name: str) -> NDArray[np.float64]:
         """A score of the finished runs of a variant, by seed."""
         found = []

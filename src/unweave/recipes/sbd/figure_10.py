@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from unweave.plots.replicas import median_replica, traversal_sheet
 from unweave.recipes.claims import exceeds
 from unweave.recipes.recipe import Conclusion, Job, Scale, at, data_or_stand_in, recipe
-from unweave.recipes.sbd.models import STEPS, broadcast, seeds, vae
-from unweave.recipes.sbd.score_table import mean_and_spread
+from unweave.recipes.sbd.models import STEPS, broadcast, mig_metrics, seeds, vae
+from unweave.recipes.sbd.score_table import column, mean_and_spread
 from unweave.recipes.sbd.traversals import replica_pictures
 from unweave.recipes.shortfall import shortfall
 from unweave.recipes.traversal_pictures import in_unit_interval
@@ -31,6 +31,7 @@ def chairs_and_rooms(scale: Scale) -> dict[str, Any]:
             },
         },
         "seeds": seeds(scale, 5, 3),
+        "metrics": mig_metrics(scale),
     }
 
 
@@ -66,7 +67,7 @@ def figure_10(job: Job) -> Conclusion:
     explained = {
         variant: np.array([reconstructed_share(run) for run in job.runs(variant)]) for variant in job.variants
     }
-    rooms = [job.scores("rooms", name) for name in ("factor_vae_score", "mig")]
+    rooms = [column(job, "rooms", name) for name in ("factor_vae_score", "mig")]
     rows = [["data", "replicas", "pixel variance reconstructed", "FactorVAE score", "MIG"]]
     for variant, shares in explained.items():
         scores = [mean_and_spread(values) if variant == "rooms" else "" for values in rooms]

@@ -4,7 +4,7 @@ from typing import Any
 
 from unweave.recipes.recipe import Scale, at, data_or_stand_in, recipe
 from unweave.recipes.sbd.ablations import linear_layers_before_broadcast
-from unweave.recipes.sbd.models import STEPS, seeds, vae
+from unweave.recipes.sbd.models import STEPS, mig_metrics, seeds, vae
 from unweave.recipes.sbd.published import TABLE_9
 
 ABLATION = linear_layers_before_broadcast(TABLE_9, {"latents_used": -1, "elbo": -1})
@@ -18,6 +18,7 @@ def rooms(scale: Scale) -> dict[str, Any]:
         ),
         "variants": ABLATION.variants(scale),
         "seeds": seeds(scale, 25, 3),
+        "metrics": mig_metrics(scale),
     }
 
 
