@@ -16,7 +16,7 @@ import logging
 import math
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from unweave.errors import LARGEST_NUMBER, UnweaveError, plain, unknown
@@ -383,6 +383,12 @@ def options_of(part: type) -> dict[str, inspect.Parameter]:
         >>> list(options_of(Part))
         ['depth']
     """
+    return dict(_options_of(part))
+
+
+@functools.lru_cache(maxsize=1024)
+def _options_of(part: type) -> dict[str, inspect.Parameter]:
+    """Once for each class: the identity of every run of a study asks for the options of all its parts."""
     return {name: parameter for name, parameter in parameters_of(part).items() if name not in CONTEXT}
 
 
@@ -446,6 +452,8 @@ def convert(key: str, value: Any, hint: Any) -> Any:
         ]
         if matches:
             return matches[0]
+    elif origin is Sequence and isinstance(value, list | tuple):
+        return tuple(convert(key, v, arguments[0]) for v in value)
     elif origin is tuple and isinstance(value, list | tuple):
         if arguments[-1] is Ellipsis:
             return tuple(convert(key, v, arguments[0]) for v in value)
@@ -494,8 +502,8 @@ def describe(hint: Any) -> str:
         return " or ".join(describe(a) for a in arguments)
     if origin is typing.Literal:
         return "one of " + ", ".join(str(a) for a in arguments)
-    if origin is tuple:
-        if arguments[-1] is Ellipsis:
+    if origin in (tuple, Sequence):
+        if origin is Sequence or arguments[-1] is Ellipsis:
             return f"a list of {_plural(describe(arguments[0]))}"
         return f"a list of {len(arguments)} values"
     if origin is Mapping:

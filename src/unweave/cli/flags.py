@@ -35,6 +35,7 @@ quiet_flag = click.option("--quiet", is_flag=True, help="Print errors only.")
 seed_flag = click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all random numbers."
 )
+options_argument = click.argument("words", nargs=-1, metavar="[METRIC.OPTION=VALUE]...")
 metrics_flag = click.option(
     "--metrics",
     metavar="NAMES",

@@ -1,5 +1,6 @@
 """FactorVAE score: which latent varies least while a factor is fixed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -47,7 +48,8 @@ def factor_vae_score(
     votes: int | None = None,
     evaluation_votes: int | None = None,
     prune: float | None = None,
-    discrete: bool = False,
+    discrete: Sequence[int] | bool = False,
+    prior_variances: Sequence[float] | None = None,
 ) -> Score:
     """FactorVAE score from codes encoded once, in [0, 1]; 1/K is what guessing gets.
 
@@ -59,9 +61,9 @@ def factor_vae_score(
     counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves (the
     data set is taken as whole where there are fewer than 20 codes for each value).
 
-    Collapsed latents take no part. With ``scales`` these are the ones with mean scale^2 > 0.95 (posterior =
-    prior, FAC appendix B); without, those whose codes vary less than ``prune`` times the most varying latent.
-    Constant latents never vote. If no latent is left, the score is 1/K, the accuracy of a blind guess.
+    Collapsed latents take no part. With ``scales`` these are the ones with mean scale^2 > 0.95 times the prior's
+    variance (posterior = prior, FAC appendix B); without, those whose codes vary less than ``prune`` times the most
+    varying latent. Constant latents never vote. If no latent is left, the score is 1/K, the accuracy of a blind guess.
 
     Codes are drawn without replacement where a value has ``samples`` of them and with replacement otherwise;
     values with a single sample are excluded. Continuous factors are cut into 20 bins.
@@ -75,7 +77,7 @@ def factor_vae_score(
     * ``ubisoft``: 200 codes, 800 + 800 votes, deviation below 0.05 pruned, and rescaled, (accuracy - 1/K) / (1 - 1/K).
 
     Args:
-        codes: (n, latents) posterior means, or classes 0, 1, ... with ``discrete``.
+        codes: (n, latents) posterior means, or classes where ``discrete`` says so.
         factors: (n, K) factor values.
         rng: source of all draws.
         mode: whose definition.
@@ -84,7 +86,9 @@ def factor_vae_score(
         votes: votes that train the classifier.
         evaluation_votes: votes that test it.
         prune: spread below which a latent counts as collapsed, used without ``scales``.
-        discrete: codes are classes: their variance is Gini's, the chance that two codes differ, halved (FAC Eq. 4).
+        discrete: which latents are classes, or whether all are: their variance is Gini's, the chance that two codes
+            differ, halved (FAC Eq. 4).
+        prior_variances: of each latent; none: 1, that of N(0, 1).
 
     References:
         Kim & Mnih 2018 (FAC), section 4 and appendix B.
@@ -99,12 +103,15 @@ def factor_vae_score(
     codes, table = check_pair(codes, factors)
     classes, sizes = factor_classes(table)
     sd = None if scales is None else check_scales(scales, codes)
-    active = _active(codes, sd, mode, protocol.prune)
+    active = _active(codes, sd, mode, protocol.prune, prior_variances)
     constants = _constants(mode, protocol, active, sd is not None)
+    of_classes = _discrete_columns(discrete, codes.shape[1])
+    if of_classes.any():
+        constants["discrete"] = np.flatnonzero(of_classes).tolist()
     if not active.any():
         return _empty(mode, protocol, len(sizes), constants)
     plan, blocks = plan_votes(classes, sizes, protocol, rng, plan_groups)
-    return _score(codes[:, active], plan, blocks, len(sizes), mode, protocol, constants, discrete)
+    return _score(codes[:, active], plan, blocks, len(sizes), mode, protocol, constants, of_classes[active])
 
 
 def factor_vae_score_of(
@@ -150,12 +157,13 @@ def factor_vae_score_of(
     once = EncodeOnce(encode, dataset) if once is None else once
     plan = once.groups(protocol.total, protocol.samples, rng)
     codes, sd = check_codes(once.means), once.scales
-    active = _active(codes, sd, mode, protocol.prune)
+    active = _active(codes, sd, mode, protocol.prune, None)
     factors = sum(size != 1 for size in dataset.space.sizes)
     constants = _constants(mode, protocol, active, sd is not None)
     if not active.any():
         return _empty(mode, protocol, factors, constants)
-    return _score(codes[:, active], plan, None, factors, mode, protocol, constants, discrete=False)
+    none = np.zeros(int(active.sum()), np.bool_)
+    return _score(codes[:, active], plan, None, factors, mode, protocol, constants, none)
 
 
 def _protocol(
@@ -192,11 +200,14 @@ def _score(
     mode: str,
     protocol: _Protocol,
     constants: dict[str, Any],
-    discrete: bool,
+    discrete: NDArray[np.bool_],
 ) -> Score:
-    """The score of the codes (n, active latents)."""
+    """The score of the codes (n, active latents), of which those are classes that ``discrete`` marks."""
     votes = protocol.votes
-    stillest = _stillest_classes if discrete else _stillest
+
+    def stillest(z: Floats, votes: Plan) -> Integers:
+        return _shares(z, votes, discrete).argmin(axis=1)
+
     answers = stillest(codes, plan)
     table = np.zeros((codes.shape[1], factors), dtype=np.int64)
     np.add.at(table, (answers[:votes], plan.asked[:votes]), 1)
@@ -213,7 +224,19 @@ def _score(
     )
 
 
-def _active(codes: Floats, scales: Floats | None, mode: str, prune: float) -> NDArray[np.bool_]:
+def _discrete_columns(discrete: Sequence[int] | bool, latents: int) -> NDArray[np.bool_]:
+    """Which latents are classes, (latents,)."""
+    if isinstance(discrete, bool):
+        return np.full(latents, discrete)
+    wrong = [j for j in discrete if not 0 <= j < latents]
+    if wrong:
+        raise UnweaveError(f"discrete must name latents from 0 to {latents - 1}, got {wrong[0]}")
+    return np.isin(np.arange(latents), list(discrete))
+
+
+def _active(
+    codes: Floats, scales: Floats | None, mode: str, prune: float, prior_variances: Sequence[float] | None
+) -> NDArray[np.bool_]:
     spread: Floats = codes.std(axis=0)
     # Rounding gives a constant column of large numbers a tiny spread; dividing by it would let it win.
     moves: NDArray[np.bool_] = spread > 1e-9 * np.maximum(np.abs(codes).max(axis=0), 1e-30)
@@ -222,35 +245,51 @@ def _active(codes: Floats, scales: Floats | None, mode: str, prune: float) -> ND
     elif scales is None:
         moves[spread < prune * spread.max()] = False
     else:
-        moves[np.mean(scales**2, axis=0) > COLLAPSED_VARIANCE] = False
+        own = np.ones(codes.shape[1]) if prior_variances is None else np.asarray(prior_variances, float)
+        if own.shape != (codes.shape[1],):
+            raise UnweaveError(
+                f"prior_variances must have one number for each of {codes.shape[1]} latents, got {own.shape}"
+            )
+        moves[np.mean(scales**2, axis=0) > COLLAPSED_VARIANCE * own] = False
     return moves
 
 
-def _stillest(codes: Floats, plan: Plan) -> Integers:
-    """For each vote the latent with the smallest variance, (votes,)."""
+def _shares(codes: Floats, plan: Plan, discrete: NDArray[np.bool_]) -> Floats:
+    """The variance of each latent in each vote as a share of its variance over all codes, (votes, latents).
+
+    That of classes is Gini's; the shares of both kinds are 1 where the fixed factor does not matter.
+    """
+    shares = np.empty((len(plan.rows), codes.shape[1]))
+    for of_classes, columns in ((False, ~discrete), (True, discrete)):
+        if columns.any():
+            measure = _gini_shares if of_classes else _variance_shares
+            shares[:, columns] = measure(codes[:, columns], plan)
+    return shares
+
+
+def _variance_shares(codes: Floats, plan: Plan) -> Floats:
     codes = (codes - codes.mean(axis=0)) / codes.std(axis=0)
-    answers = np.empty(len(plan.rows), dtype=np.int64)
+    shares = np.empty((len(plan.rows), codes.shape[1]))
     # A few hundred votes at a time keep the gathered codes within the processor's cache.
     for start in range(0, len(plan.rows), 256):
         drawn = codes[plan.rows[start : start + 256]]
-        centre = drawn.mean(axis=1, keepdims=True)
-        drawn -= centre
-        answers[start : start + 256] = np.einsum("vsd,vsd->vd", drawn, drawn).argmin(axis=1)
-    return answers
+        drawn -= drawn.mean(axis=1, keepdims=True)
+        shares[start : start + 256] = np.einsum("vsd,vsd->vd", drawn, drawn) / (drawn.shape[1] - 1)
+    return shares
 
 
-def _stillest_classes(codes: Floats, plan: Plan) -> Integers:
-    """The same for codes that are classes: N^2 - sum_c n_c^2 is Gini's variance up to a constant."""
+def _gini_shares(codes: Floats, plan: Plan) -> Floats:
+    """N^2 - sum_c n_c^2 is Gini's variance up to N (N - 1)."""
     classes = np.stack([np.unique(column, return_inverse=True)[1] for column in codes.T], axis=1)
     sizes = int(classes.max()) + 1
     n, latents = classes.shape
     whole = np.stack([n**2 - np.sum(np.bincount(c) ** 2) for c in classes.T]) / n**2
-    answers = np.empty(len(plan.rows), dtype=np.int64)
+    shares = np.empty((len(plan.rows), latents))
     for start in range(0, len(plan.rows), 256):
         drawn = classes[plan.rows[start : start + 256]]
         votes, samples = drawn.shape[:2]
         cell = (np.arange(votes)[:, None, None] * latents + np.arange(latents)) * sizes + drawn
         counts = np.bincount(cell.ravel(), minlength=votes * latents * sizes).reshape(votes, latents, sizes)
         gini = samples**2 - np.sum(counts**2, axis=2)
-        answers[start : start + 256] = np.argmin(gini / whole, axis=1)
-    return answers
+        shares[start : start + 256] = gini / (samples * (samples - 1)) / whole
+    return shares

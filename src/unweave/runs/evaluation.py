@@ -1,5 +1,6 @@
 """Scores of a run: its data are encoded once, and every score is computed from the stored codes or the model."""
 
+import dataclasses
 import logging
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from unweave import artefacts, atomic
 from unweave.atomic import DamagedError
 from unweave.data import Dataset
+from unweave.gan import GAN
 from unweave.metrics import AnyMetric, Encoded, Metric, MetricLike, Score, choose_metrics, score_all
 from unweave.model_metrics import Codes, Evaluated, ModelMetric, model_metrics
 from unweave.runs.run import Run
@@ -108,7 +110,7 @@ def _evaluate(
     run.model(device)  # damaged weights end the command before anything is changed
     before = _or_set_aside(run.folder / CODES, lambda: Codes.load(run.folder / CODES))
     codes = codes_of(run, device=device, tell=tell)
-    encoded = _encoded(codes, run.dataset())
+    encoded = _encoded(codes, run.dataset(), run.model(device))
     of_codes = [metric for metric in chosen if isinstance(metric, Metric)]
     if not explicit:
         of_codes = [metric for metric in of_codes if metric.needs <= encoded.has]
@@ -144,9 +146,38 @@ def _chosen(metrics: Sequence[MetricLike] | None) -> tuple[list[AnyMetric], bool
     return choose_metrics(wanted, more=model_metrics()), metrics is not None and not everything
 
 
-def _encoded(codes: Codes, dataset: Dataset) -> Encoded:
+def _encoded(codes: Codes, dataset: Dataset, model: Model) -> Encoded:
     factors = codes.varying_factors if dataset.space is not None else None
-    return Encoded.of(codes.means, factors, codes.scales if np.all(codes.scales > 0) else None)
+    facts = latent_facts(model)
+    scales = codes.scales.copy()
+    for j in facts.get("discrete", ()):  # the most probable class may be certain
+        scales[:, j] = np.maximum(scales[:, j], 1e-6)
+    encoded = Encoded.of(codes.means, factors, scales if np.all(scales > 0) else None)
+    return dataclasses.replace(encoded, facts=facts)
+
+
+def latent_facts(model: Model) -> dict[str, Any]:
+    """What a model knows of its latents that metrics may need: which are classes, and the prior's variances.
+
+    Those of a prior without a finite variance, or whose variance is not known, are left out.
+
+    Example:
+        >>> from unweave import VAE
+        >>> from unweave.gan import InfoGAN
+        >>> latent_facts(VAE.assemble((1, 32, 32), 2))
+        {'prior_variances': (1.0, 1.0)}
+        >>> facts = latent_facts(InfoGAN((1, 28, 28), categorical=(2,)))
+        >>> facts["discrete"], [round(v, 3) for v in facts["prior_variances"]]
+        ((2,), [0.333, 0.333, 1.0])
+    """
+    if isinstance(model, GAN):
+        return {"discrete": model.discrete, "prior_variances": model.prior_variances}
+    try:
+        variances = model.prior().variance.detach().cpu().double()
+    except (AttributeError, NotImplementedError):
+        return {}
+    known = variances.shape == (model.latents,) and bool(torch.isfinite(variances).all())
+    return {"prior_variances": tuple(variances.tolist())} if known else {}
 
 
 def _model_scores(
@@ -157,8 +188,7 @@ def _model_scores(
     evaluated = Evaluated(run.model(device), run.dataset(), codes, tell)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        found = metric.compute(evaluated, generator(seed, "evaluation", 1))
-    return {found.name: found} if isinstance(found, Score) else found
+        return metric.named(metric.compute(evaluated, generator(seed, "evaluation", 1)))
 
 
 def _encode(model: Model, dataset: Dataset, seed: int, step: int, tell: Tell) -> Codes:
