@@ -7,8 +7,22 @@ from typing import TYPE_CHECKING
 import click
 
 from unweave.cli.commands import cli
-from unweave.cli.flags import checked_device, device_flag, metrics_flag, quiet_flag, threads_flag
-from unweave.cli.terminal import prepare_logging, print_line, print_scores, print_table, progress
+from unweave.cli.flags import (
+    checked_device,
+    device_flag,
+    intervals_flag,
+    metrics_flag,
+    quiet_flag,
+    threads_flag,
+)
+from unweave.cli.terminal import (
+    prepare_logging,
+    print_line,
+    print_relations,
+    print_scores,
+    print_table,
+    progress,
+)
 
 if TYPE_CHECKING:
     from unweave.metrics import Score
@@ -18,11 +32,13 @@ if TYPE_CHECKING:
 @cli.command()
 @click.argument("run", type=click.Path(path_type=Path))
 @metrics_flag
+@intervals_flag
 @threads_flag
 @device_flag
 @quiet_flag
-def evaluate(run: Path, metrics: str | None, threads: int, device: str, quiet: bool) -> None:
+def evaluate(run: Path, metrics: str | None, intervals: bool, threads: int, device: str, quiet: bool) -> None:
     """Score a run with every metric, or with those of --metrics; its data are encoded once and the codes saved."""
+    from unweave.runs.evaluation import relations_of
     from unweave.runs.run import Run
     from unweave.training import cpu
 
@@ -30,7 +46,9 @@ def evaluate(run: Path, metrics: str | None, threads: int, device: str, quiet: b
     cpu.prepare(threads)
     opened = Run(run)
     names = (metrics or "all").split(",")
-    print_scores(score_run(opened, names, device=device, threads=threads, quiet=quiet), quiet=quiet)
+    scores = score_run(opened, names, device=device, threads=threads, interval=intervals, quiet=quiet)
+    print_scores(scores, quiet=quiet)
+    print_relations(relations_of(opened, scores), quiet=quiet)
     print_line(f"written to {opened.folder / 'scores.json'}", quiet=quiet)
 
 
@@ -50,10 +68,18 @@ def list_metrics() -> None:
 
 
 def score_run(
-    run: "Run", metrics: Sequence[str] | None = None, *, device: str, threads: int = 1, quiet: bool
+    run: "Run",
+    metrics: Sequence[str] | None = None,
+    *,
+    device: str,
+    threads: int = 1,
+    interval: bool = True,
+    quiet: bool,
 ) -> "dict[str, Score]":
     """Score a run and show on the terminal what is being computed."""
     from unweave.runs.evaluation import evaluate
 
     with progress("encoding", quiet=quiet) as tell:
-        return evaluate(run, metrics=metrics, threads=threads, device=checked_device(device), tell=tell)
+        return evaluate(
+            run, metrics=metrics, threads=threads, interval=interval, device=checked_device(device), tell=tell
+        )

@@ -9,8 +9,16 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import UnweaveError
 from unweave.metrics.interventions import Encode, EncodeOnce, FactorSource, Plan, plan_groups
 from unweave.metrics.score import Score
-from unweave.metrics.validation import Floats, Integers, check_codes, check_pair, check_scales, factor_classes
-from unweave.metrics.votes import VotingProtocol, choose_protocol, plan_votes, score_votes, vote_constants
+from unweave.metrics.validation import Floats, Integers, check_codes, check_pair, check_scales
+from unweave.metrics.votes import (
+    Votes,
+    VotingProtocol,
+    choose_protocol,
+    plan_votes,
+    score_votes,
+    vote_classes,
+    vote_constants,
+)
 
 COLLAPSED_VARIANCE = 0.95
 """A latent whose mean posterior variance exceeds this has collapsed to the prior N(0, 1)."""
@@ -29,7 +37,7 @@ MODES = {
     "paper": _Protocol(100, 800, 800, empty_is_chance=True),
     "disentanglement_lib": _Protocol(64, 10_000, 5_000),
     "disent": _Protocol(64, 10_000, 5_000, prune=0.0),
-    "ubisoft": _Protocol(200, 800, 800, rescaled=True),
+    "ubisoft": _Protocol(200, 800, 800, rescaled=True, bins=10),
 }
 """Definitions in use and their constants."""
 
@@ -48,6 +56,7 @@ def factor_vae_score(
     evaluation_votes: int | None = None,
     prune: float | None = None,
     discrete: bool = False,
+    interval: bool = True,
 ) -> Score:
     """FactorVAE score from codes encoded once, in [0, 1]; 1/K is what guessing gets.
 
@@ -56,8 +65,8 @@ def factor_vae_score(
     makes the classifier C(d) = arg max_k V_dk; the score is its accuracy on ``evaluation_votes`` fresh pairs.
 
     The interval covers the value of infinitely many codes and votes: it is Wilson's for that accuracy, with the votes
-    counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves (the
-    data set is taken as whole where there are fewer than 20 codes for each value).
+    counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves. There
+    is none if a value has fewer codes than a vote looks at: its votes repeat codes, which then vary too little.
 
     Collapsed latents take no part. With ``scales`` these are the ones with mean scale^2 > 0.95 (posterior =
     prior, FAC appendix B); without, those whose codes vary less than ``prune`` times the most varying latent.
@@ -72,10 +81,11 @@ def factor_vae_score(
     * ``disentanglement_lib``: 64 codes, 10,000 + 5,000 votes, a latent is pruned if its standard deviation is below
       0.05, and with no latent left the score is 0;
     * ``disent``: the same without pruning (but a constant latent, which there turns the score into noise, is out);
-    * ``ubisoft``: 200 codes, 800 + 800 votes, deviation below 0.05 pruned, and rescaled, (accuracy - 1/K) / (1 - 1/K).
+    * ``ubisoft``: 200 codes, 800 + 800 votes, factors cut into 10 bins, deviation below 0.05 pruned, and rescaled,
+      (accuracy - 1/K) / (1 - 1/K), at least 0.
 
     Args:
-        codes: (n, latents) posterior means, or classes 0, 1, ... with ``discrete``.
+        codes: (n, latents) posterior means, or classes 0, 1, ... with ``discrete``; 20 or more.
         factors: (n, K) factor values.
         rng: source of all draws.
         mode: whose definition.
@@ -85,6 +95,7 @@ def factor_vae_score(
         evaluation_votes: votes that test it.
         prune: spread below which a latent counts as collapsed, used without ``scales``.
         discrete: codes are classes: their variance is Gini's, the chance that two codes differ, halved (FAC Eq. 4).
+        interval: whether to compute one.
 
     References:
         Kim & Mnih 2018 (FAC), section 4 and appendix B.
@@ -96,15 +107,15 @@ def factor_vae_score(
 
     """
     protocol = _protocol(mode, samples, votes, evaluation_votes, prune)
-    codes, table = check_pair(codes, factors)
-    classes, sizes = factor_classes(table)
+    codes, table = check_pair(codes, factors, least=20)
+    classes, sizes = vote_classes(table, protocol)
     sd = None if scales is None else check_scales(scales, codes)
     active = _active(codes, sd, mode, protocol.prune)
     constants = _constants(mode, protocol, active, sd is not None)
     if not active.any():
         return _empty(mode, protocol, len(sizes), constants)
-    plan, blocks = plan_votes(classes, sizes, protocol, rng, plan_groups)
-    return _score(codes[:, active], plan, blocks, len(sizes), mode, protocol, constants, discrete)
+    votes_ = plan_votes(classes, sizes, protocol, rng, plan_groups, least=protocol.samples, interval=interval)
+    return _score(codes[:, active], votes_, len(sizes), mode, protocol, constants, discrete)
 
 
 def factor_vae_score_of(
@@ -155,7 +166,9 @@ def factor_vae_score_of(
     constants = _constants(mode, protocol, active, sd is not None)
     if not active.any():
         return _empty(mode, protocol, factors, constants)
-    return _score(codes[:, active], plan, None, factors, mode, protocol, constants, discrete=False)
+    return _score(
+        codes[:, active], Votes(plan), factors, mode, protocol, constants, discrete=False, fresh=True
+    )
 
 
 def _protocol(
@@ -186,16 +199,16 @@ def _empty(mode: str, protocol: _Protocol, factors: int, constants: dict[str, An
 
 def _score(
     codes: Floats,
-    plan: Plan,
-    blocks: Plan | None,
+    planned: Votes,
     factors: int,
     mode: str,
     protocol: _Protocol,
     constants: dict[str, Any],
     discrete: bool,
+    fresh: bool = False,
 ) -> Score:
-    """The score of the codes (n, active latents)."""
-    votes = protocol.votes
+    """The score of the codes (n, active latents); ``fresh``: every vote has codes of its own."""
+    votes, plan, blocks = protocol.votes, planned.plan, planned.blocks
     stillest = _stillest_classes if discrete else _stillest
     answers = stillest(codes, plan)
     table = np.zeros((codes.shape[1], factors), dtype=np.int64)
@@ -210,6 +223,7 @@ def _score(
         None if blocks is None else classifier[stillest(codes, blocks)] == blocks.asked,
         _REFERENCE,
         {**constants, "vote_table": table.tolist()},
+        None if fresh or blocks is not None else planned.no_interval,
     )
 
 

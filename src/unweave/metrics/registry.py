@@ -14,14 +14,14 @@ from unweave.metrics.beta_vae import beta_vae_score
 from unweave.metrics.dci import dci
 from unweave.metrics.decomposition import decomposition, gaussian_total_correlation
 from unweave.metrics.downstream import downstream_accuracy
+from unweave.metrics.explicitness import explicitness
 from unweave.metrics.factor_vae import factor_vae_score
 from unweave.metrics.hoyer import hoyer
 from unweave.metrics.infomec import infomec
 from unweave.metrics.irs import irs
 from unweave.metrics.metric import ARRAYS, Answer, AnyMetric, Encoded, FunctionMetric, Metric
 from unweave.metrics.mig import mig
-from unweave.metrics.modularity import explicitness, modularity
-from unweave.metrics.predictors import has_lightgbm
+from unweave.metrics.modularity import modularity
 from unweave.metrics.sampled_mig import sampled_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
@@ -35,21 +35,23 @@ GROUP = "unweave.metrics"
 
 
 def _sampled_mig(
-    codes: Floats, scales: Floats, factors: NDArray[np.generic], rng: np.random.Generator
+    codes: Floats,
+    scales: Floats,
+    factors: NDArray[np.generic],
+    rng: np.random.Generator,
+    interval: bool = True,
 ) -> Score:
-    return sampled_mig(codes, scales, factors, rng, samples=1_000)
+    return sampled_mig(codes, scales, factors, rng, interval=interval)
 
 
-def _dci(codes: Floats, factors: NDArray[np.generic], rng: np.random.Generator) -> dict[str, Score]:
-    return dci(codes, factors, rng, backend="lightgbm" if has_lightgbm() else "forest")
+def _hoyer(codes: Floats, interval: bool = True) -> dict[str, Score]:
+    return {"hoyer": hoyer(codes, interval=interval)} if codes.shape[1] > 1 else {}
 
 
-def _hoyer(codes: Floats) -> dict[str, Score]:
-    return {"hoyer": hoyer(codes)} if codes.shape[1] > 1 else {}
-
-
-def _decomposition(codes: Floats, scales: Floats, rng: np.random.Generator) -> dict[str, Score]:
-    return decomposition(codes, scales, rng, samples=1_000)
+def _decomposition(
+    codes: Floats, scales: Floats, rng: np.random.Generator, interval: bool = True
+) -> dict[str, Score]:
+    return decomposition(codes, scales, rng, interval=interval)
 
 
 def _builtin(
@@ -84,9 +86,8 @@ METRICS: dict[str, Metric] = {
             beta_vae_score="beta-VAE score",
         ),
         _builtin(
-            _dci,
+            dci,
             "Whether each latent serves one factor, each factor needs one latent, and trees predict the factors.",
-            "dci",
             dci="DCI disentanglement",
             dci_completeness="DCI completeness",
             dci_informativeness="DCI informativeness",
@@ -204,6 +205,7 @@ def score_all(
     *,
     seed: int = 0,
     threads: int = 1,
+    interval: bool = True,
     tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Score]:
     """Every metric that is asked for, or every standard one that the arrays allow.
@@ -215,6 +217,7 @@ def score_all(
         metrics: as for :func:`resolve_metric`; by default the standard ones whose needs are met.
         seed: of all draws.
         threads: metrics computed at a time; the numbers do not depend on it.
+        interval: whether to compute intervals, which takes longer; functions that have such a parameter are told.
         tell: called with a line of text when a metric begins.
 
     Example:
@@ -233,6 +236,8 @@ def score_all(
         begun += 1
         tell(f"{metric.name} ({begun} of {len(chosen)} metrics)")
         stream = np.random.default_rng([seed, zlib.crc32(metric.name.encode())])
+        if isinstance(metric, FunctionMetric):
+            return _scores(metric, metric.compute(encoded, stream, interval=interval))
         return _scores(metric, metric.compute(encoded, stream))
 
     if threads == 1:

@@ -1,6 +1,6 @@
 """Scores of a run: its data are encoded once, and every score is computed from the stored codes or the model."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,17 @@ from numpy.typing import NDArray
 
 from unweave import atomic
 from unweave.data import Dataset
-from unweave.metrics import AnyMetric, Encoded, Metric, MetricLike, Score, choose_metrics, score_all
+from unweave.metrics import (
+    AnyMetric,
+    Encoded,
+    Metric,
+    MetricLike,
+    Relations,
+    Score,
+    choose_metrics,
+    relations,
+    score_all,
+)
 from unweave.model_metrics import Codes, Evaluated, ModelMetric, model_metrics
 from unweave.runs.run import Run
 from unweave.runs.status import CODES, SCORES
@@ -19,6 +29,9 @@ from unweave.vae import Model, as_tensor
 
 SAMPLES = 10_000
 """Images that are encoded, as in the reference protocols of the scores."""
+
+RELATIONS = "relations.json"
+"""Which factor sits in which latent, in the folder of a run."""
 
 DECODED = 1_000
 """How many of them are decoded as well, for the likelihood."""
@@ -59,6 +72,7 @@ def evaluate(
     *,
     metrics: Sequence[MetricLike] | None = None,
     threads: int = 1,
+    interval: bool = True,
     device: torch.device | str = "cpu",
     tell: Tell = lambda _: None,
 ) -> dict[str, Score]:
@@ -74,6 +88,7 @@ def evaluate(
         metrics: as for :func:`unweave.metrics.resolve_metric`, names of :data:`unweave.model_metrics.MODEL_METRICS`,
             metrics that need a model, or "all".
         threads: metrics computed at a time.
+        interval: whether to compute intervals.
         device: of the model.
         tell: called with a line of text for each part of the work.
 
@@ -88,13 +103,28 @@ def evaluate(
         ['elbo', 'factor_vae_score', 'geometry', 'kl', 'latents_used', 'mig', 'nll']
     """
     with run.outside_code():
-        return _evaluate(run, metrics, threads, device, tell)
+        return _evaluate(run, metrics, threads, interval, device, tell)
+
+
+def relations_of(run: Run, scores: Mapping[str, Score]) -> Relations | None:
+    """Which factor sits in which latent of a run that was scored, also written to ``relations.json`` in its folder.
+
+    Example:
+        >>> relations_of.__annotations__["return"] == Relations | None
+        True
+    """
+    codes = Codes.load(run.folder / CODES)
+    found = None if codes is None else relations(_encoded(codes, run.dataset()), scores)
+    if found is not None:
+        atomic.write_json(run.folder / RELATIONS, found.to_json())
+    return found
 
 
 def _evaluate(
     run: Run,
     metrics: Sequence[MetricLike] | None,
     threads: int,
+    interval: bool,
     device: torch.device | str,
     tell: Tell,
 ) -> dict[str, Score]:
@@ -110,7 +140,9 @@ def _evaluate(
         if isinstance(metric, ModelMetric):
             scores |= _model_scores(metric, run, codes, device, tell)
         elif of_codes:  # all of them together, in the place of the first
-            scores |= score_all(encoded, of_codes, seed=run.config.seed, threads=threads, tell=tell)
+            scores |= score_all(
+                encoded, of_codes, seed=run.config.seed, threads=threads, interval=interval, tell=tell
+            )
             of_codes = []
     same_weights = metrics is not None and before is not None and before.step == codes.step
     stored = run.scores if same_weights else {}
@@ -129,8 +161,13 @@ def _chosen(metrics: Sequence[MetricLike] | None) -> tuple[list[AnyMetric], bool
 
 
 def _encoded(codes: Codes, dataset: Dataset) -> Encoded:
-    factors = codes.varying_factors if dataset.space is not None else None
-    return Encoded.of(codes.means, factors, codes.scales if np.all(codes.scales > 0) else None)
+    known = dataset.space is not None and codes.varying_factors is not None
+    return Encoded.of(
+        codes.means,
+        codes.factors if known else None,
+        codes.scales if np.all(codes.scales > 0) else None,
+        factor_names=dataset.space.names if known and dataset.space is not None else None,
+    )
 
 
 def _model_scores(
