@@ -50,7 +50,7 @@ def sensitivity(codes: Path, words: tuple[str, ...], seeds: int, quiet: bool) ->
     \b
       unweave sensitivity codes.npz 'factor_vae_score.samples=[25,50,100]' 'factor_vae_score.votes=[200,800]'
     """  # noqa: D301
-    from unweave.metrics import Encoded
+    from unweave.metrics import load_encoded
     from unweave.metrics.registry import metrics_with_options, sensitivity_of
 
     prepare_logging(quiet)
@@ -58,5 +58,5 @@ def sensitivity(codes: Path, words: tuple[str, ...], seeds: int, quiet: bool) ->
     if asked is None:
         raise click.UsageError("the options must be those of one metric")
     with progress("reading", quiet=quiet) as tell:
-        found = sensitivity_of(asked, Encoded.load(codes), seeds=seeds, tell=tell)
+        found = sensitivity_of(asked, load_encoded(codes), seeds=seeds, tell=tell)
     print_table(found.table())

@@ -10,12 +10,21 @@ from unweave.cli.commands import cli
 from unweave.cli.flags import (
     checked_device,
     device_flag,
+    intervals_flag,
     metrics_flag,
     options_argument,
     quiet_flag,
     threads_flag,
 )
-from unweave.cli.terminal import as_typed, prepare_logging, print_line, print_scores, print_table, progress
+from unweave.cli.terminal import (
+    as_typed,
+    prepare_logging,
+    print_line,
+    print_relations,
+    print_scores,
+    print_table,
+    progress,
+)
 
 if TYPE_CHECKING:
     from unweave.metrics import Score
@@ -26,11 +35,18 @@ if TYPE_CHECKING:
 @click.argument("run", type=click.Path(path_type=Path))
 @options_argument
 @metrics_flag
+@intervals_flag
 @threads_flag
 @device_flag
 @quiet_flag
 def evaluate(
-    run: Path, words: tuple[str, ...], metrics: str | None, threads: int, device: str, quiet: bool
+    run: Path,
+    words: tuple[str, ...],
+    metrics: str | None,
+    intervals: bool,
+    threads: int,
+    device: str,
+    quiet: bool,
 ) -> None:
     """Score a run with every metric, or with those of --metrics; its data are encoded once and the codes saved.
 
@@ -42,6 +58,7 @@ def evaluate(
       unweave evaluate RUN log_likelihood.particles=500 log_likelihood.images=100
     """  # noqa: D301
     from unweave.metrics.registry import metrics_with_options
+    from unweave.runs.evaluation import relations_of
     from unweave.runs.run import Run
     from unweave.training import cpu
 
@@ -49,7 +66,9 @@ def evaluate(
     cpu.prepare(threads)
     opened = Run(run)
     names = metrics_with_options(metrics.split(",") if metrics else () if words else ("all",), words)
-    print_scores(score_run(opened, names, device=device, threads=threads, quiet=quiet), quiet=quiet)
+    scores = score_run(opened, names, device=device, threads=threads, interval=intervals, quiet=quiet)
+    print_scores(scores, quiet=quiet)
+    print_relations(relations_of(opened, scores), quiet=quiet)
     print_line(f"written to {opened.folder / 'scores.json'}", quiet=quiet)
 
 
@@ -71,10 +90,18 @@ def list_metrics() -> None:
 
 
 def score_run(
-    run: "Run", metrics: Sequence[str] | None = None, *, device: str, threads: int = 1, quiet: bool
+    run: "Run",
+    metrics: Sequence[str] | None = None,
+    *,
+    device: str,
+    threads: int = 1,
+    interval: bool = True,
+    quiet: bool,
 ) -> "dict[str, Score]":
     """Score a run and show on the terminal what is being computed."""
     from unweave.runs.evaluation import evaluate
 
     with progress("encoding", quiet=quiet) as tell:
-        return evaluate(run, metrics=metrics, threads=threads, device=checked_device(device), tell=tell)
+        return evaluate(
+            run, metrics=metrics, threads=threads, interval=interval, device=checked_device(device), tell=tell
+        )

@@ -43,6 +43,13 @@ metrics_flag = click.option(
     "package.module:Name or path.py:Name.",
 )
 
+intervals_flag = click.option(
+    "--intervals/--no-intervals",
+    default=True,
+    show_default=True,
+    help="Whether to compute 95 % intervals, which takes longer.",
+)
+
 
 def checked_device(name: str) -> str:
     """The name of the device, if it is available."""

@@ -10,8 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import UnweaveError
 from unweave.metrics.interventions import Encode, EncodeOnce, FactorSource, Plan, plan_groups
 from unweave.metrics.score import Score
-from unweave.metrics.validation import Floats, Integers, check_codes, check_pair, check_scales, factor_classes
-from unweave.metrics.votes import VotingProtocol, choose_protocol, plan_votes, score_votes, vote_constants
+from unweave.metrics.validation import Floats, Integers, check_codes, check_pair, check_scales
+from unweave.metrics.votes import (
+    Votes,
+    VotingProtocol,
+    choose_protocol,
+    plan_votes,
+    score_votes,
+    vote_classes,
+    vote_constants,
+)
 
 COLLAPSED_VARIANCE = 0.95
 """A latent whose mean posterior variance exceeds this has collapsed to the prior N(0, 1)."""
@@ -30,7 +38,7 @@ MODES = {
     "paper": _Protocol(100, 800, 800, empty_is_chance=True),
     "disentanglement_lib": _Protocol(64, 10_000, 5_000),
     "disent": _Protocol(64, 10_000, 5_000, prune=0.0),
-    "ubisoft": _Protocol(200, 800, 800, rescaled=True),
+    "ubisoft": _Protocol(200, 800, 800, rescaled=True, bins=10),
 }
 """Definitions in use and their constants."""
 
@@ -50,6 +58,7 @@ def factor_vae_score(
     prune: float | None = None,
     discrete: Sequence[int] | bool = False,
     prior_variances: Sequence[float] | None = None,
+    interval: bool = True,
 ) -> Score:
     """FactorVAE score from codes encoded once, in [0, 1]; 1/K is what guessing gets.
 
@@ -58,8 +67,8 @@ def factor_vae_score(
     makes the classifier C(d) = arg max_k V_dk; the score is its accuracy on ``evaluation_votes`` fresh pairs.
 
     The interval covers the value of infinitely many codes and votes: it is Wilson's for that accuracy, with the votes
-    counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves (the
-    data set is taken as whole where there are fewer than 20 codes for each value).
+    counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves. There
+    is none if a value has fewer codes than a vote looks at: its votes repeat codes, which then vary too little.
 
     Collapsed latents take no part. With ``scales`` these are the ones with mean scale^2 > 0.95 times the prior's
     variance (posterior = prior, FAC appendix B); without, those whose codes vary less than ``prune`` times the most
@@ -74,10 +83,11 @@ def factor_vae_score(
     * ``disentanglement_lib``: 64 codes, 10,000 + 5,000 votes, a latent is pruned if its standard deviation is below
       0.05, and with no latent left the score is 0;
     * ``disent``: the same without pruning (but a constant latent, which there turns the score into noise, is out);
-    * ``ubisoft``: 200 codes, 800 + 800 votes, deviation below 0.05 pruned, and rescaled, (accuracy - 1/K) / (1 - 1/K).
+    * ``ubisoft``: 200 codes, 800 + 800 votes, factors cut into 10 bins, deviation below 0.05 pruned, and rescaled,
+      (accuracy - 1/K) / (1 - 1/K), at least 0.
 
     Args:
-        codes: (n, latents) posterior means, or classes where ``discrete`` says so.
+        codes: (n, latents) posterior means, or classes where ``discrete`` says so; 20 or more.
         factors: (n, K) factor values.
         rng: source of all draws.
         mode: whose definition.
@@ -89,6 +99,7 @@ def factor_vae_score(
         discrete: which latents are classes, or whether all are: their variance is Gini's, the chance that two codes
             differ, halved (FAC Eq. 4).
         prior_variances: of each latent; none: 1, that of N(0, 1).
+        interval: whether to compute one.
 
     References:
         Kim & Mnih 2018 (FAC), section 4 and appendix B.
@@ -100,8 +111,8 @@ def factor_vae_score(
 
     """
     protocol = _protocol(mode, samples, votes, evaluation_votes, prune)
-    codes, table = check_pair(codes, factors)
-    classes, sizes = factor_classes(table)
+    codes, table = check_pair(codes, factors, least=20)
+    classes, sizes = vote_classes(table, protocol)
     sd = None if scales is None else check_scales(scales, codes)
     active = _active(codes, sd, mode, protocol.prune, prior_variances)
     constants = _constants(mode, protocol, active, sd is not None)
@@ -110,8 +121,8 @@ def factor_vae_score(
         constants["discrete"] = np.flatnonzero(of_classes).tolist()
     if not active.any():
         return _empty(mode, protocol, len(sizes), constants)
-    plan, blocks = plan_votes(classes, sizes, protocol, rng, plan_groups)
-    return _score(codes[:, active], plan, blocks, len(sizes), mode, protocol, constants, of_classes[active])
+    votes_ = plan_votes(classes, sizes, protocol, rng, plan_groups, least=protocol.samples, interval=interval)
+    return _score(codes[:, active], votes_, len(sizes), mode, protocol, constants, of_classes[active])
 
 
 def factor_vae_score_of(
@@ -163,7 +174,7 @@ def factor_vae_score_of(
     if not active.any():
         return _empty(mode, protocol, factors, constants)
     none = np.zeros(int(active.sum()), np.bool_)
-    return _score(codes[:, active], plan, None, factors, mode, protocol, constants, none)
+    return _score(codes[:, active], Votes(plan), factors, mode, protocol, constants, none, fresh=True)
 
 
 def _protocol(
@@ -194,19 +205,23 @@ def _empty(mode: str, protocol: _Protocol, factors: int, constants: dict[str, An
 
 def _score(
     codes: Floats,
-    plan: Plan,
-    blocks: Plan | None,
+    planned: Votes,
     factors: int,
     mode: str,
     protocol: _Protocol,
     constants: dict[str, Any],
     discrete: NDArray[np.bool_],
+    fresh: bool = False,
 ) -> Score:
-    """The score of the codes (n, active latents), of which those are classes that ``discrete`` marks."""
-    votes = protocol.votes
+    """The score of the codes (n, active latents), of which those are classes that ``discrete`` marks.
+
+    ``fresh``: every vote has codes of its own.
+    """
+    votes, plan, blocks = protocol.votes, planned.plan, planned.blocks
 
     def stillest(z: Floats, votes: Plan) -> Integers:
-        return _shares(z, votes, discrete).argmin(axis=1)
+        answers: Integers = _shares(z, votes, discrete).argmin(axis=1)
+        return answers
 
     answers = stillest(codes, plan)
     table = np.zeros((codes.shape[1], factors), dtype=np.int64)
@@ -221,6 +236,7 @@ def _score(
         None if blocks is None else classifier[stillest(codes, blocks)] == blocks.asked,
         _REFERENCE,
         {**constants, "vote_table": table.tolist()},
+        None if fresh or blocks is not None else planned.no_interval,
     )
 
 

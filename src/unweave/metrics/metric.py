@@ -3,9 +3,8 @@
 import inspect
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple, final, get_type_hints
 
 import numpy as np
@@ -30,6 +29,9 @@ _NOT_OPTIONS = (*ARRAYS, *_ALIASES, "rng", "encode", "dataset", "once", "tell")
 class Encoded:
     """What metrics look at: codes (n, latents), and factors (n, K) and scales (n, latents) if they are known.
 
+    ``factor_names`` and ``latent_names`` say what the columns are called. Nothing can depend on a factor with a single
+    value: such factors are left out, and ``constant`` has their names.
+
     Example:
         >>> sorted(Encoded.of([[0.1], [0.2]], [[0], [1]]).has)
         ['codes', 'factors']
@@ -38,54 +40,60 @@ class Encoded:
     codes: Floats
     factors: NDArray[Any] | None = None
     scales: Floats | None = None
+    factor_names: tuple[str, ...] = ()
+    latent_names: tuple[str, ...] = ()
+    constant: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What is known of the latents, by the name of the parameter of a metric: ``discrete``, ``prior_variances``."""
 
     @classmethod
     def of(
-        cls, codes: ArrayLike, factors: ArrayLike | None = None, scales: ArrayLike | None = None
+        cls,
+        codes: ArrayLike,
+        factors: ArrayLike | None = None,
+        scales: ArrayLike | None = None,
+        *,
+        factor_names: Sequence[str] | None = None,
+        latent_names: Sequence[str] | None = None,
     ) -> "Encoded":
-        """Checked arrays; factors with a single value, on which nothing can depend, are dropped."""
-        if factors is None:
-            z = check_codes(codes)
-            return cls(z, None, None if scales is None else check_scales(scales, z))
-        z, table = check_pair(codes, factors)
-        varying = [k for k in range(table.shape[1]) if np.any(table[:, k] != table[0, k])]
-        if not varying:
-            raise UnweaveError("every factor has a single value in all samples: sample more widely")
-        return cls(z, table[:, varying], None if scales is None else check_scales(scales, z))
-
-    @classmethod
-    def load(cls, path: Path | str) -> "Encoded":
-        """The arrays of an npz file: ``codes`` (or ``means``), and ``factors`` and ``scales`` if it has them.
+        """Checked arrays; columns without a name are called by their number.
 
         Example:
-            >>> import tempfile
-            >>> path = Path(tempfile.mkdtemp()) / "codes.npz"
-            >>> np.savez(path, codes=np.zeros((3, 2)))
-            >>> Encoded.load(path).codes.shape
-            (3, 2)
+            >>> encoded = Encoded.of([[0.1], [0.2]], [[0, 5], [1, 5]], factor_names=["shape", "size"])
+            >>> encoded.factor_names, encoded.constant
+            (('shape',), ('size',))
         """
-        path = Path(path)
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files if name in (*ARRAYS, "means")}
-        except FileNotFoundError:
-            raise UnweaveError(f"{path} does not exist") from None
-        except Exception as error:  # whatever numpy raises for a file that is not an npz
-            raise UnweaveError(f"{path} is not an npz file of arrays: {error}") from None
-        codes = arrays.get("codes", arrays.get("means"))
-        if codes is None:
-            raise UnweaveError(
-                f"{path} must hold an array codes (n, latents), and factors (n, K) and scales if known; "
-                f"write it with np.savez({str(path)!r}, codes=..., factors=...)"
-            )
-        return cls.of(codes, arrays.get("factors"), arrays.get("scales"))
+        if factors is None:
+            z = check_codes(codes)
+            latents = _names("latent_names", latent_names, "latent", z.shape[1])
+            return cls(z, None, None if scales is None else check_scales(scales, z), (), latents)
+        z, table = check_pair(codes, factors)
+        latents = _names("latent_names", latent_names, "latent", z.shape[1])
+        names = _names("factor_names", factor_names, "factor", table.shape[1])
+        varies = np.any(table != table[0], axis=0)
+        if not varies.any():
+            raise UnweaveError("every factor has a single value in all samples: sample more widely")
+        return cls(
+            z,
+            table[:, varies],
+            None if scales is None else check_scales(scales, z),
+            tuple(name for name, known in zip(names, varies, strict=True) if known),
+            latents,
+            tuple(name for name, known in zip(names, varies, strict=True) if not known),
+        )
 
     @property
     def has(self) -> frozenset[str]:
         """Names of the arrays that are present."""
         return frozenset(name for name in ARRAYS if getattr(self, name) is not None)
+
+
+def _names(argument: str, given: Sequence[str] | None, kind: str, count: int) -> tuple[str, ...]:
+    if given is None:
+        return tuple(f"{kind} {k}" for k in range(count))
+    if len(given) != count:
+        raise UnweaveError(f"{argument} must hold {count} names, one for each column, got {len(given)}")
+    return tuple(map(str, given))
 
 
 class AnyMetric(ABC):
@@ -190,7 +198,8 @@ class FunctionMetric(Metric):
     """A function of ``codes``, ``factors``, ``scales`` and ``rng`` as a metric.
 
     The names of its parameters declare its needs: a parameter without a default must be known, one with a default is
-    passed if it is known. Parameters with other names keep their defaults. A plain number becomes a :class:`Score`.
+    passed if it is known, and ``interval`` says whether intervals are wanted. Parameters with other names keep their
+    defaults. A plain number becomes a :class:`Score`.
 
     Args:
         function: answers with a score, several scores by name, or a number.
@@ -227,7 +236,7 @@ class FunctionMetric(Metric):
         parameters = _parameters(function, self.name)
         self._passed = list(parameters)
         required = {_ALIASES.get(key, key) for key, p in parameters.items() if p.default is p.empty}
-        if wrong := sorted(required - {*ARRAYS, "rng"}):
+        if wrong := sorted(required - {*ARRAYS, "rng", "interval"}):
             raise UnweaveError(
                 f"{self.name} cannot be used as a metric: its parameter {wrong[0]} has no default and is none of "
                 f"{', '.join(ARRAYS)}, rng"
@@ -252,10 +261,13 @@ class FunctionMetric(Metric):
         """Labels of the scores."""
         return super().labels if self._labels is None else self._labels
 
-    def compute(self, encoded: Encoded, rng: np.random.Generator) -> Score | dict[str, Score]:
-        """The answer of the function."""
+    def compute(
+        self, encoded: Encoded, rng: np.random.Generator, *, interval: bool = True
+    ) -> Score | dict[str, Score]:
+        """The answer of the function; ``interval`` is passed on if it has such a parameter."""
         known = {
             **encoded.facts,
+            "interval": interval,
             "codes": encoded.codes,
             "factors": encoded.factors,
             "scales": encoded.scales,

@@ -19,14 +19,14 @@ from unweave.metrics.beta_vae import beta_vae_score
 from unweave.metrics.dci import dci
 from unweave.metrics.decomposition import decomposition, gaussian_total_correlation
 from unweave.metrics.downstream import downstream_accuracy
+from unweave.metrics.explicitness import explicitness
 from unweave.metrics.factor_vae import factor_vae_score
 from unweave.metrics.hoyer import hoyer
 from unweave.metrics.infomec import infomec
 from unweave.metrics.irs import irs
 from unweave.metrics.metric import ARRAYS, Answer, AnyMetric, Encoded, FunctionMetric, Metric
 from unweave.metrics.mig import mig
-from unweave.metrics.modularity import explicitness, modularity
-from unweave.metrics.predictors import has_lightgbm
+from unweave.metrics.modularity import modularity
 from unweave.metrics.sampled_mig import sampled_mig, subspace_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
@@ -39,24 +39,9 @@ GROUP = "unweave.metrics"
 """Entry points under which installed packages register metrics."""
 
 
-@functools.wraps(sampled_mig)
-def _sampled_mig(*arrays: Any, **options: Any) -> Score:
-    return sampled_mig(*arrays, **{"samples": 1_000, **options})
-
-
-@functools.wraps(dci)
-def _dci(*arrays: Any, **options: Any) -> dict[str, Score]:
-    return dci(*arrays, **{"backend": "lightgbm" if has_lightgbm() else "forest", **options})
-
-
 @functools.wraps(hoyer)
 def _hoyer(codes: Floats, **options: Any) -> dict[str, Score]:
     return {"hoyer": hoyer(codes, **options)} if codes.shape[1] > 1 else {}
-
-
-@functools.wraps(decomposition)
-def _decomposition(*arrays: Any, **options: Any) -> dict[str, Score]:
-    return decomposition(*arrays, **{"samples": 1_000, **options})
 
 
 def _subspace_mig(
@@ -88,7 +73,7 @@ METRICS: dict[str, Metric] = {
     for metric in (
         _builtin(mig, "1 if each factor sits in one latent of its own (binned means).", mig="MIG"),
         _builtin(
-            _sampled_mig,
+            sampled_mig,
             "The gap as its authors define it: samples of q(z), exact mixture over the given codes.",
             "sampled_mig",
             sampled_mig="MIG, sampled",
@@ -112,9 +97,8 @@ METRICS: dict[str, Metric] = {
             beta_vae_score="beta-VAE score",
         ),
         _builtin(
-            _dci,
+            dci,
             "Whether each latent serves one factor, each factor needs one latent, and trees predict the factors.",
-            "dci",
             dci="DCI disentanglement",
             dci_completeness="DCI completeness",
             dci_informativeness="DCI informativeness",
@@ -140,7 +124,7 @@ METRICS: dict[str, Metric] = {
             hoyer="Hoyer sparsity",
         ),
         _builtin(
-            _decomposition,
+            decomposition,
             "The three parts of the mean KL to N(0, I): information about the image, dependence of latents, "
             "marginals.",
             "decomposition",
@@ -277,6 +261,7 @@ def score_all(
     *,
     seed: int = 0,
     threads: int = 1,
+    interval: bool = True,
     tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Score]:
     """Every metric that is asked for, or every standard one that the arrays allow.
@@ -288,6 +273,7 @@ def score_all(
         metrics: as for :func:`resolve_metric`; by default the standard ones whose needs are met.
         seed: of all draws.
         threads: metrics computed at a time; the numbers do not depend on it.
+        interval: whether to compute intervals, which takes longer; functions that have such a parameter are told.
         tell: called with a line of text when a metric begins.
 
     Example:
@@ -306,6 +292,8 @@ def score_all(
         begun += 1
         tell(f"{metric.name} ({begun} of {len(chosen)} metrics)")
         stream = np.random.default_rng([seed, zlib.crc32(metric.name.encode())])
+        if isinstance(metric, FunctionMetric):
+            return metric.named(metric.compute(encoded, stream, interval=interval))
         return metric.named(metric.compute(encoded, stream))
 
     if threads == 1:

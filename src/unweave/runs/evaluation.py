@@ -2,7 +2,7 @@
 
 import dataclasses
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,8 +14,19 @@ from unweave import artefacts, atomic
 from unweave.atomic import DamagedError
 from unweave.data import Dataset
 from unweave.gan import GAN
-from unweave.metrics import AnyMetric, Encoded, Metric, MetricLike, Score, choose_metrics, score_all
+from unweave.metrics import (
+    AnyMetric,
+    Encoded,
+    Metric,
+    MetricLike,
+    Relations,
+    Score,
+    choose_metrics,
+    relations,
+    score_all,
+)
 from unweave.model_metrics import Codes, Evaluated, ModelMetric, model_metrics
+from unweave.priors import Prior
 from unweave.runs.run import Run
 from unweave.runs.status import CODES, SCORES
 from unweave.training import cpu
@@ -27,6 +38,9 @@ Kept = TypeVar("Kept")
 
 SAMPLES = 10_000
 """Images that are encoded, as in the reference protocols of the scores."""
+
+RELATIONS = "relations.json"
+"""Which factor sits in which latent, in the folder of a run."""
 
 DECODED = 1_000
 """How many of them are decoded as well, for the likelihood."""
@@ -67,6 +81,7 @@ def evaluate(
     *,
     metrics: Sequence[MetricLike] | None = None,
     threads: int = 1,
+    interval: bool = True,
     device: torch.device | str = "cpu",
     tell: Tell = lambda _: None,
 ) -> dict[str, Score]:
@@ -82,6 +97,7 @@ def evaluate(
         metrics: as for :func:`unweave.metrics.resolve_metric`, names of :data:`unweave.model_metrics.MODEL_METRICS`,
             metrics that need a model, or "all".
         threads: metrics computed at a time.
+        interval: whether to compute intervals.
         device: of the model.
         tell: called with a line of text for each part of the work.
 
@@ -96,13 +112,28 @@ def evaluate(
         ['elbo', 'factor_vae_score', 'geometry', 'kl', 'latents_used', 'mig', 'nll']
     """
     with run.outside_code():
-        return _evaluate(run, metrics, threads, device, tell)
+        return _evaluate(run, metrics, threads, interval, device, tell)
+
+
+def relations_of(run: Run, scores: Mapping[str, Score]) -> Relations | None:
+    """Which factor sits in which latent of a run that was scored, also written to ``relations.json`` in its folder.
+
+    Example:
+        >>> relations_of.__annotations__["return"] == Relations | None
+        True
+    """
+    codes = Codes.load(run.folder / CODES)
+    found = None if codes is None else relations(_encoded(codes, run.dataset(), run.model()), scores)
+    if found is not None:
+        artefacts.write_json(run.folder / RELATIONS, found.to_json())
+    return found
 
 
 def _evaluate(
     run: Run,
     metrics: Sequence[MetricLike] | None,
     threads: int,
+    interval: bool,
     device: torch.device | str,
     tell: Tell,
 ) -> dict[str, Score]:
@@ -119,7 +150,9 @@ def _evaluate(
         if isinstance(metric, ModelMetric):
             scores |= _model_scores(metric, run, codes, device, tell)
         elif of_codes:  # all of them together, in the place of the first
-            scores |= score_all(encoded, of_codes, seed=run.config.seed, threads=threads, tell=tell)
+            scores |= score_all(
+                encoded, of_codes, seed=run.config.seed, threads=threads, interval=interval, tell=tell
+            )
             of_codes = []
     same_weights = metrics is not None and before is not None and before.step == codes.step
     stored = _or_set_aside(run.folder / SCORES, lambda: run.scores) if same_weights else {}
@@ -147,12 +180,17 @@ def _chosen(metrics: Sequence[MetricLike] | None) -> tuple[list[AnyMetric], bool
 
 
 def _encoded(codes: Codes, dataset: Dataset, model: Model) -> Encoded:
-    factors = codes.varying_factors if dataset.space is not None else None
+    known = dataset.space is not None and codes.varying_factors is not None
     facts = latent_facts(model)
     scales = codes.scales.copy()
     for j in facts.get("discrete", ()):  # the most probable class may be certain
         scales[:, j] = np.maximum(scales[:, j], 1e-6)
-    encoded = Encoded.of(codes.means, factors, scales if np.all(scales > 0) else None)
+    encoded = Encoded.of(
+        codes.means,
+        codes.factors if known else None,
+        scales if np.all(scales > 0) else None,
+        factor_names=dataset.space.names if known and dataset.space is not None else None,
+    )
     return dataclasses.replace(encoded, facts=facts)
 
 
@@ -172,8 +210,11 @@ def latent_facts(model: Model) -> dict[str, Any]:
     """
     if isinstance(model, GAN):
         return {"discrete": model.discrete, "prior_variances": model.prior_variances}
+    prior = getattr(model, "prior", None)
+    if not isinstance(prior, Prior):
+        return {}
     try:
-        variances = model.prior().variance.detach().cpu().double()
+        variances = prior().variance.detach().cpu().double()
     except (AttributeError, NotImplementedError):
         return {}
     known = variances.shape == (model.latents,) and bool(torch.isfinite(variances).all())
