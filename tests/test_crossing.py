@@ -200,11 +200,6 @@ def test_every_cell_trains_or_is_refused(index: int) -> None:
             ("AnisotropicNormal", {"learned": True}),
             r"InformationDropout does not train the prior, but AnisotropicNormal .* choose a prior without",
         ),
-        (
-            ("AAE", {}),
-            ("AnisotropicNormal", {"learned": True}),
-            r"AAE does not train the prior, but AnisotropicNormal .* choose a prior without",
-        ),
     ],
 )
 def test_refusals_name_both_parts_and_what_works(objective: Part, prior: Part, message: str) -> None:

@@ -10,13 +10,15 @@ from unweave.recipes.catalogue import PAPERS
 SOURCE = Path(__file__).parent.parent / "src" / "unweave"
 
 # room -> the rooms it may import from
-GROUND = {"errors", "references", "slots", "atomic"}
+GROUND = {"errors", "references", "slots", "atomic", "artefacts", "memory"}
 ALLOWED = {
     "errors": set(),
     "atomic": {"errors"},
+    "artefacts": {"errors", "atomic"},
+    "memory": {"errors"},
     "papers": set(),
     "references": {"errors"},
-    "slots": {"errors", "references"},
+    "slots": {"errors", "memory", "references"},
     "functional": GROUND,
     "networks": GROUND,
     "metrics": GROUND,

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from unweave.errors import UnweaveError
-from unweave.likelihoods import MSE, Bernoulli, Gaussian
+from unweave.likelihoods import LIKELIHOODS, MSE, Bernoulli, Gaussian
 
 SHAPE = (2, 3, 5)
 
@@ -167,3 +167,40 @@ def test_gradients_are_those_of_finite_differences(family: type, blur: str) -> N
     images = torch.rand(2, *SHAPE, generator=generator, dtype=torch.float64)
     likelihood = family(SHAPE, blur=blur, blur_radius=1).double()
     assert torch.autograd.gradcheck(lambda f: likelihood(f).log_prob(images), features)
+
+
+def test_a_variance_for_every_output() -> None:
+    """DEC table 1b: the decoder gives means and log-variances, twice the channels."""
+    likelihood = Gaussian((2, 1, 3), per_output=True)
+    assert likelihood.output_shape == (4, 1, 3)
+    features = torch.randn(5, 4, 1, 3, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    p = likelihood(features)
+    x = torch.rand(5, 2, 1, 3, dtype=torch.float64)
+    expected = torch.distributions.Normal(features[:, :2], (0.5 * features[:, 2:]).exp()).log_prob(x)
+    torch.testing.assert_close(p.log_prob(x), expected.sum((1, 2, 3)))
+    torch.testing.assert_close(p.mean, features[:, :2])
+    torch.manual_seed(0)
+    drawn = p.sample((20_000,))
+    torch.testing.assert_close(drawn.std(0), (0.5 * features[:, 2:]).exp(), rtol=0.03, atol=0)
+    certain = likelihood(torch.full((1, 4, 1, 3), -1e9))
+    assert torch.isfinite(certain.log_prob(torch.zeros(1, 2, 1, 3))).all()
+    with pytest.raises(UnweaveError, match="per_output decodes every variance"):
+        Gaussian((1, 2, 2), per_output=True, learned=True)
+
+
+@pytest.mark.parametrize("name", LIKELIHOODS)
+@pytest.mark.parametrize("blur", ["none", "box", "gaussian"])
+def test_the_gradient_in_the_image_is_that_of_the_value(name: str, blur: str) -> None:
+    torch.manual_seed(0)
+    part = LIKELIHOODS.make({"name": name, "blur": blur, "blur_radius": 1}, image_shape=(2, 4, 5)).double()
+    features, direction = torch.randn(2, 3, 2, 4, 5, dtype=torch.float64)
+    images = torch.rand(3, 2, 4, 5, dtype=torch.float64, requires_grad=True)
+    weights = torch.tensor([1.0, -2.0, 0.5], dtype=torch.float64)
+
+    def value(at: torch.Tensor) -> torch.Tensor:
+        return (weights * part(features).log_prob(at)).sum()
+
+    (gradient,) = torch.autograd.grad(value(images), images)
+    with torch.no_grad():
+        difference = (value(images + 1e-5 * direction) - value(images - 1e-5 * direction)) / 2e-5
+    torch.testing.assert_close((gradient * direction).sum(), difference, rtol=1e-6, atol=1e-6)

@@ -1,17 +1,56 @@
-"""Files that are complete or absent: a file gets its name only when its whole content is on disk."""
+"""Files that are complete or absent, and readings that tell a missing file from an unreadable and a damaged one.
 
+A file gets its name only when its whole content is on disk; a folder only when all its files are. What cannot be read
+is told and left alone; what is proved to be damaged may be set aside under another name, and is never deleted.
+"""
+
+import contextlib
 import errno
+import fcntl
+import hashlib
 import json
 import os
+import shutil
+import stat
 import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from unweave.errors import UnweaveError
 
+_OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY)
+"""How a rename to an existing folder fails: it has content, or is a link or the root of a file system."""
 
-def write(path: Path, content: bytes | str) -> None:
+TEMPORARY = ".new-"
+"""Files and folders that begin so are not complete; those that nobody holds were left by a killed process."""
+
+
+class UnreadableError(UnweaveError):
+    """A file exists but the system does not hand out its content: nothing is known about it, nothing is changed.
+
+    Example:
+        >>> issubclass(UnreadableError, UnweaveError)
+        True
+    """
+
+
+class DamagedError(UnweaveError):
+    """The content of a file was read and is not what was written: its checksum or its structure is wrong.
+
+    Example:
+        >>> issubclass(DamagedError, UnweaveError)
+        True
+    """
+
+
+def write(path: Path, content: bytes | str, *, sync: bool = True) -> None:
     """Write a file so that a crash at any moment leaves the old content or the new one, never a part of it.
+
+    Args:
+        path: of the file.
+        content: of the file; text as UTF-8.
+        sync: wait until content and name are on the disk, so that they also survive a loss of power.
 
     Example:
         >>> import tempfile
@@ -21,20 +60,32 @@ def write(path: Path, content: bytes | str) -> None:
         'whole'
     """
     data = content.encode() if isinstance(content, str) else content
-    temporary = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        _write(path, data, sync)
+        if sync:
+            sync_folder(path.parent)
+    except OSError as error:
+        raise explain(error, path) from error
+
+
+def _write(path: Path, data: bytes, sync: bool) -> None:
+    temporary = None
+    try:
+        descriptor, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=path.parent)
         with os.fdopen(descriptor, "wb") as file:
+            hold(file.fileno())
             file.write(data)
             file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())
-        os.replace(temporary, path)
-    except OSError as error:
+            if sync:
+                os.fsync(file.fileno())
+            os.chmod(temporary, 0o666 & ~_umask())
+            os.replace(temporary, path)
+    except OSError:
         if temporary:
-            Path(temporary).unlink(missing_ok=True)
-        raise explain(error, path) from error
+            with contextlib.suppress(OSError):
+                Path(temporary).unlink(missing_ok=True)
+        raise
 
 
 def write_json(path: Path, value: Any) -> None:
@@ -50,6 +101,134 @@ def write_json(path: Path, value: Any) -> None:
     write(path, json.dumps(value, indent=2) + "\n")
 
 
+def publish(folder: Path, files: Mapping[str, bytes]) -> bool:
+    """Make a folder with its first files in one step; returns whether this call made it.
+
+    The files are written into a folder with another name beside it, which is then renamed. If several processes do
+    this at once, one of them makes the folder and the others get ``False``; so does a folder that is not empty.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp()) / "run"
+        >>> publish(folder, {"a.txt": b"first"}), publish(folder, {"a.txt": b"second"})
+        (True, False)
+        >>> (folder / "a.txt").read_text()
+        'first'
+    """
+    name = hashlib.sha256(folder.name.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    beside = folder.parent / f"{TEMPORARY}{name}"
+    made = folder
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _held_folder(beside):
+            for name, data in files.items():
+                made = folder / name
+                _write(beside / name, data, sync=True)
+            made = folder
+            sync_folder(beside)
+            beside.rename(folder)
+            sync_folder(folder.parent)
+    except OSError as error:
+        if error.errno in _OCCUPIED and folder.is_dir():
+            return False
+        raise explain(error, made) from error
+    return True
+
+
+@contextlib.contextmanager
+def _held_folder(folder: Path) -> Iterator[None]:
+    """A new folder that this process holds; one that a killed process left is emptied first. Gone at the end."""
+    while True:
+        folder.mkdir(exist_ok=True)
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        with contextlib.suppress(OSError):  # waits for another process that makes the same run right now
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), folder.stat()):
+                break
+        os.close(descriptor)  # it was renamed meanwhile
+    try:
+        for left in folder.iterdir():
+            left.unlink()
+        yield
+    finally:
+        with contextlib.suppress(OSError):
+            if os.path.samestat(os.fstat(descriptor), folder.stat()):
+                shutil.rmtree(folder, ignore_errors=True)
+        os.close(descriptor)
+
+
+def remove_leftovers(folder: Path) -> list[Path]:
+    """Remove the incomplete files that killed processes left in a folder; those that are being written stay.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> (folder / ".new-abc").touch()
+        >>> [path.name for path in remove_leftovers(folder)]
+        ['.new-abc']
+    """
+    found = leftovers(folder)
+    for path in found:
+        with contextlib.suppress(OSError):
+            path.unlink()
+    return found
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """The incomplete files in a folder that no process is writing.
+
+    Example:
+        >>> leftovers(Path("nowhere"))
+        []
+    """
+    return [path for path in sorted(folder.glob(f"{TEMPORARY}*")) if path.is_file() and not is_held(path)]
+
+
+def read(path: Path) -> bytes:
+    """The content of a file; one sentence if there is none, or if the system does not hand it out.
+
+    Example:
+        >>> read(Path("nowhere.json"))
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: nowhere.json: there is no such file
+    """
+    try:
+        # Without O_NONBLOCK, opening a pipe would wait for somebody to write into it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                kind = "a folder" if path.is_dir() else "a pipe or a device"
+                raise DamagedError(f"cannot read {path}: it is {kind}, not a file")
+            return file.read()
+    except (FileNotFoundError, NotADirectoryError):
+        raise UnweaveError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise DamagedError(f"cannot read {path}: it is a folder, not a file") from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise UnreadableError(f"cannot read {path}: {reason}; nothing was changed") from error
+
+
+def parse_json(content: bytes, path: Path) -> dict[str, Any]:
+    """The mapping that the content of a JSON file is; one sentence if it is something else.
+
+    Example:
+        >>> parse_json(b"[1]", Path("a.json"))
+        Traceback (most recent call last):
+        ...
+        unweave.atomic.DamagedError: cannot read a.json: it holds no mapping
+    """
+    try:
+        value = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError(f"cannot read {path}: {error}") from error
+    if not isinstance(value, dict):
+        raise DamagedError(f"cannot read {path}: it holds no mapping")
+    return value
+
+
 def read_json(path: Path, default: dict[str, Any] | None = None) -> dict[str, Any]:
     """The mapping in a JSON file, or ``default`` if there is no such file; one sentence if it cannot be read.
 
@@ -61,17 +240,47 @@ def read_json(path: Path, default: dict[str, Any] | None = None) -> dict[str, An
         ...
         unweave.errors.UnweaveError: nowhere.json: there is no such file
     """
+    if default is not None and not os.path.lexists(path):
+        return default
+    return parse_json(read(path), path)
+
+
+def set_aside(path: Path) -> Path:
+    """Give a damaged file, or whatever lies in its place, another name in the same folder; returns the new path.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "a.json"
+        >>> _ = path.write_text("{")
+        >>> set_aside(path).name, path.exists()
+        ('a.json.damaged', False)
+    """
+    number = 1
+    while os.path.lexists(
+        aside := path.with_name(f"{path.name}.damaged{'' if number == 1 else f'-{number}'}")
+    ):
+        number += 1
     try:
-        content = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        if default is not None:
-            return default
-        raise UnweaveError(f"{path}: there is no such file") from None
-    except (OSError, ValueError) as error:
-        raise UnweaveError(f"cannot read {path}: {error}") from error
-    if not isinstance(content, dict):
-        raise UnweaveError(f"cannot read {path}: it holds no mapping")
-    return content
+        path.rename(aside)
+    except OSError as error:
+        raise explain(error, path) from error
+    return aside
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk.
+
+    Example:
+        >>> sync_folder(Path("."))
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EROFS, errno.ENOTSUP):  # some systems cannot sync a folder
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def explain(error: OSError, path: Path) -> UnweaveError:
@@ -84,13 +293,47 @@ def explain(error: OSError, path: Path) -> UnweaveError:
     reasons = {
         errno.ENOSPC: "the disk is full; free some space or choose another folder with --out",
         errno.EDQUOT: "your disk quota is used up; free some space or choose another folder with --out",
+        errno.EFBIG: "files may not become that large here; choose another folder with --out",
         errno.EACCES: "permission denied; choose a folder you may write to with --out",
         errno.EPERM: "permission denied; choose a folder you may write to with --out",
         errno.EROFS: "the folder is read-only; choose another one with --out",
         errno.ENOTDIR: "a part of that path is a file, not a folder; choose another folder with --out",
         errno.EEXIST: "there is a file where a folder is needed; choose another folder with --out",
+        errno.EISDIR: "there is a folder where a file is needed; choose another folder with --out",
+        errno.ENAMETOOLONG: "the name is too long for this file system; choose a shorter one with --out",
     }
-    return UnweaveError(f"cannot write {path}: {reasons.get(error.errno or 0, error.strerror or str(error))}")
+    shown = str(path) if len(str(path)) <= 300 else f"{str(path)[:140]}...{str(path)[-140:]}"
+    return UnweaveError(
+        f"cannot write {shown}: {reasons.get(error.errno or 0, error.strerror or str(error))}"
+    )
+
+
+def hold(descriptor: int) -> None:
+    """Mark a temporary file as being written, for as long as it is open.
+
+    Example:
+        >>> with tempfile.NamedTemporaryFile() as file:
+        ...     hold(file.fileno())
+        ...     is_held(Path(file.name))
+        True
+    """
+    with contextlib.suppress(OSError):  # not every file system has locks
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process is writing a temporary file; where that cannot be told, yes.
+
+    Example:
+        >>> is_held(Path("nowhere"))
+        True
+    """
+    try:
+        with path.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    return False
 
 
 def _umask() -> int:

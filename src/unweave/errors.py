@@ -19,6 +19,27 @@ class UnweaveError(ValueError):
     """
 
 
+def visible(text: str, *, lines: bool = False) -> str:
+    r"""A text for a terminal: characters that are not printable, such as escape codes, become visible.
+
+    Args:
+        text: any text, such as the name of a file.
+        lines: whether line breaks and tabs stay as they are.
+
+    Example:
+        >>> visible("a\x1b[31mb")
+        'a\\x1b[31mb'
+    """
+    if text.isprintable():
+        return text
+    kept = "\n\t" if lines else ""
+    return "".join(c if c.isprintable() or c in kept else ascii(c)[1:-1] for c in text)
+
+
+LARGEST_NUMBER = 3.4e38
+"""Numbers must not be larger: weights and losses are held in 32 bits, where they would be infinite."""
+
+
 def plain(name: str) -> str:
     """The form in which names are compared: case, hyphens, underscores and spaces are ignored.
 
@@ -62,8 +83,9 @@ def check_at_least(name: str, value: float | None, least: float) -> None:
         ...
         unweave.errors.UnweaveError: prior.components must be at least 1, got 0
     """
-    if value is not None and value < least:
-        raise UnweaveError(f"{name} must be at least {least:g}, got {value:g}")
+    if value is not None and not least <= value <= LARGEST_NUMBER:
+        bound = f" and at most {LARGEST_NUMBER:g}" if value > LARGEST_NUMBER else ""
+        raise UnweaveError(f"{name} must be at least {least:g}{bound}, got {_short(value)}")
 
 
 def check_positive(name: str, value: float | None) -> None:
@@ -75,5 +97,13 @@ def check_positive(name: str, value: float | None) -> None:
         ...
         unweave.errors.UnweaveError: prior.nu must be greater than 0, got 0
     """
-    if value is not None and not value > 0:
-        raise UnweaveError(f"{name} must be greater than 0, got {value:g}")
+    if value is not None and not 0 < value <= LARGEST_NUMBER:
+        bound = f" and at most {LARGEST_NUMBER:g}" if value > LARGEST_NUMBER else ""
+        raise UnweaveError(f"{name} must be greater than 0{bound}, got {_short(value)}")
+
+
+def _short(value: float) -> str:
+    try:
+        return f"{value:g}"
+    except OverflowError:  # a whole number beyond all floating-point numbers
+        return "a larger one"

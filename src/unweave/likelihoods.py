@@ -15,14 +15,18 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.distributions import Distribution, constraints
 
-from unweave.errors import check_at_least, check_positive
+from unweave.errors import UnweaveError, check_at_least, check_positive
 from unweave.functional.blur import blur_matrix, blur_profile, blur_with, window_area
 from unweave.functional.untyped import apply_function
+from unweave.references import import_object
 from unweave.slots import Slot
 
 Shape = torch.Size | list[int] | tuple[int, ...]
 Blur = Literal["none", "box", "gaussian"]
 Augmentation = Callable[[Tensor], Tensor]
+
+_LOG_VARIANCE = 12.0
+"""Log-variances of single outputs are clamped to plus or minus this."""
 
 
 class Likelihood(nn.Module, ABC):
@@ -58,6 +62,15 @@ class Likelihood(nn.Module, ABC):
         self.image_shape = image_shape
         self.output_shape = image_shape if output_shape is None else output_shape
 
+    @property
+    def normalised(self) -> bool:
+        """Whether ``exp(log_prob)`` integrates to 1: false for a loss that lacks its constant."""
+        return True
+
+    def as_seen(self, images: Tensor) -> Tensor:
+        """Images in [0, 1] as the loss sees them: the same, unless they are standardised."""
+        return images
+
     @abstractmethod
     def forward(self, features: Tensor) -> Distribution:
         """The distribution over images of the features ``(n, *output_shape)``."""
@@ -70,7 +83,9 @@ class OverlapLikelihood(Likelihood, ABC):
         image_shape: (channels, height, width).
         blur: of the overlap term; "none": no such term.
         blur_radius: the window has 2 radius + 1 pixels a side.
-        blur_weight: ``alpha``; none: the area of the window, as in REC.
+        blur_weight: ``alpha``; none: the area of the window, as in REC, or 1 with another augmentation.
+        augmentation: of the overlap term instead of a blur: ``package.module:function`` or ``file.py:function`` of a
+            differentiable function of images, see :meth:`with_overlap`.
     """
 
     def __init__(
@@ -80,6 +95,7 @@ class OverlapLikelihood(Likelihood, ABC):
         blur: Blur = "none",
         blur_radius: int = 31,
         blur_weight: float | None = None,
+        augmentation: str | None = None,
     ) -> None:
         super().__init__(image_shape)
         check_at_least("likelihood.blur_radius", blur_radius, 0)
@@ -89,6 +105,13 @@ class OverlapLikelihood(Likelihood, ABC):
         if blur != "none":
             weight = window_area(blur_radius) if blur_weight is None else blur_weight
             self.with_overlap(_Blur(blur_profile(blur, blur_radius), *image_shape[1:]), weight)
+        if augmentation is not None:
+            if blur != "none":
+                raise UnweaveError("likelihood has both a blur and an augmentation: give one of them")
+            function = import_object(augmentation)
+            if not callable(function):
+                raise UnweaveError(f"likelihood.augmentation: {augmentation} is not a function of images")
+            self.with_overlap(function, 1.0 if blur_weight is None else blur_weight)
 
     def with_overlap(self, augmentation: Augmentation, weight: float) -> Self:
         """This likelihood with the term ``weight * -log p(augmentation(x))`` added, for any differentiable map.
@@ -104,6 +127,11 @@ class OverlapLikelihood(Likelihood, ABC):
         self.augmentation = augmentation
         self.weight = weight
         return self
+
+    @property
+    def normalised(self) -> bool:
+        """Not with an overlap term."""
+        return self.augmentation is None
 
     @abstractmethod
     def family(self, features: Tensor) -> "ImageDistribution":
@@ -141,6 +169,7 @@ class Bernoulli(OverlapLikelihood):
         blur: adds the overlap term of REC Eq. 11 with this blur.
         blur_radius: the window has 2 radius + 1 pixels a side.
         blur_weight: ``alpha`` of the overlap term; none: the area of the window.
+        augmentation: of the overlap term instead of a blur, see :class:`OverlapLikelihood`.
 
     Reference: FAC appendix A, SBD appendix A; REC Eq. 11.
 
@@ -163,11 +192,15 @@ class Gaussian(OverlapLikelihood):
         image_shape: (channels, height, width).
         variance: ``v``; its initial value if it is learned. SBD suggests 0.3.
         learned: whether ``v``, one number for all pixels, is trained.
+        per_output: the decoder gives a mean and a log-variance for every output, in twice the channels: means first
+            (DEC table 1b, "FC. 2x2"). ``variance`` and ``learned`` are then not used. Log-variances are clamped to
+            [-12, 12], so that no output can have all the density.
         blur: adds the overlap term of REC Eq. 11 with this blur.
         blur_radius: the window has 2 radius + 1 pixels a side.
         blur_weight: ``alpha`` of the overlap term; none: the area of the window.
+        augmentation: of the overlap term instead of a blur, see :class:`OverlapLikelihood`.
 
-    Reference: SBD appendix A.
+    Reference: SBD appendix A; DEC table 1b.
 
     Example:
         >>> p = Gaussian((1, 1, 1), variance=1.0)(torch.zeros(1, 1, 1, 1))
@@ -184,17 +217,35 @@ class Gaussian(OverlapLikelihood):
         blur: Blur = "none",
         blur_radius: int = 31,
         blur_weight: float | None = None,
+        per_output: bool = False,
+        augmentation: str | None = None,
     ) -> None:
-        super().__init__(image_shape, blur=blur, blur_radius=blur_radius, blur_weight=blur_weight)
+        super().__init__(
+            image_shape,
+            blur=blur,
+            blur_radius=blur_radius,
+            blur_weight=blur_weight,
+            augmentation=augmentation,
+        )
         check_positive("likelihood.variance", variance)
+        self.per_output = per_output
+        if per_output:
+            if learned or blur != "none":
+                raise UnweaveError(
+                    "likelihood.per_output decodes every variance: omit likelihood.learned and likelihood.blur"
+                )
+            self.output_shape = (2 * image_shape[0], *image_shape[1:])
         log_variance = torch.tensor(math.log(variance))
         if learned:
             self.log_variance: Tensor = nn.Parameter(log_variance)
         else:
             self.register_buffer("log_variance", log_variance, persistent=False)
 
-    def family(self, features: Tensor) -> "GaussianImages":
-        """The distribution over images with means ``(n, *image_shape)``."""
+    def family(self, features: Tensor) -> "ImageDistribution":
+        """The distribution over images with means ``(n, *image_shape)``, or means and log-variances of each output."""
+        if self.per_output:
+            means, log_variances = features.chunk(2, dim=1)
+            return HeteroscedasticImages(means, log_variances.clamp(-_LOG_VARIANCE, _LOG_VARIANCE))
         return GaussianImages(features, self.log_variance)
 
 
@@ -210,6 +261,7 @@ class MSE(OverlapLikelihood):
         blur: adds the overlap term of REC Eq. 11 with this blur.
         blur_radius: the window has 2 radius + 1 pixels a side.
         blur_weight: ``alpha`` of the overlap term; none: the area of the window.
+        augmentation: of the overlap term instead of a blur, see :class:`OverlapLikelihood`.
 
     Reference: REC section 3, Eq. 11 and appendix B.1.
 
@@ -218,6 +270,11 @@ class MSE(OverlapLikelihood):
         >>> p.log_prob(torch.tensor([1.0, 2.0]).view(1, 1, 2, 1))
         tensor([-5.])
     """
+
+    @property
+    def normalised(self) -> bool:
+        """Never: a squared error has no constant."""
+        return False
 
     def family(self, features: Tensor) -> "SquaredErrorImages":
         """The loss around the images ``(n, *image_shape)``."""
@@ -285,7 +342,10 @@ class _BernoulliMeans(ImageDistribution):
 
 @final
 class _LogBernoulli(torch.autograd.Function):
-    """``x log p + (1 - x) log(1 - p)`` and its gradient ``(x - p) / (p (1 - p))``, in fewer passes than in torch."""
+    """``x log p + (1 - x) log(1 - p)`` and its gradients: ``(x - p) / (p (1 - p))`` in ``p``, ``logit p`` in ``x``.
+
+    In fewer passes than in torch; that in ``x`` only if it is asked for.
+    """
 
     generate_vmap_rule = True
 
@@ -299,10 +359,11 @@ class _LogBernoulli(torch.autograd.Function):
         ctx.save_for_backward(*inputs)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None]:
         probability, value = ctx.saved_tensors
         p = probability.clamp(1e-6, 1 - 1e-6)
-        return gradient * (value - p) / torch.addcmul(p, p, p, value=-1), None
+        of_image = gradient * torch.logit(p) if ctx.needs_input_grad[1] else None
+        return gradient * (value - p) / torch.addcmul(p, p, p, value=-1), of_image
 
 
 @final
@@ -336,6 +397,35 @@ class GaussianImages(ImageDistribution):
         """The mean plus noise."""
         mean = self.mean.expand(*sample_shape, *self.features.shape)
         return mean + (0.5 * self.log_variance).exp() * torch.randn_like(mean)
+
+
+@final
+class HeteroscedasticImages(ImageDistribution):
+    """Independent Gaussian outputs, each with a variance of its own.
+
+    Example:
+        >>> images = HeteroscedasticImages(torch.zeros(1, 1, 1, 2), torch.tensor([0.0, math.log(4.0)]).view(1, 1, 1, 2))
+        >>> images.log_prob(torch.tensor([1.0, 2.0]).view(1, 1, 1, 2))  # -log(2 pi) - log 2 - 1/2 - 1/2
+        tensor([-3.5310])
+    """
+
+    def __init__(self, means: Tensor, log_variances: Tensor) -> None:
+        self.log_variances = log_variances
+        super().__init__(means)
+
+    def around(self, mean: Tensor) -> "HeteroscedasticImages":
+        """Outputs of the same variances around another mean."""
+        return HeteroscedasticImages(mean, self.log_variances)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """Log-density summed over the image, ``(n,)``."""
+        squares = (value - self.features).square() * (-self.log_variances).exp()
+        return -0.5 * (squares + self.log_variances + math.log(2 * math.pi)).sum((1, 2, 3))
+
+    def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
+        """The mean plus noise."""
+        mean = self.mean.expand(*sample_shape, *self.features.shape)
+        return mean + (0.5 * self.log_variances).exp() * torch.randn_like(mean)
 
 
 @final

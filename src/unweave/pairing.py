@@ -9,10 +9,10 @@ from typing import ClassVar, Literal, final
 
 import torch
 from torch import Tensor, nn
-from torch.distributions import Distribution, Independent, Normal, kl_divergence
+from torch.distributions import Distribution, Independent, Normal
 
 from unweave.errors import UnweaveError
-from unweave.functional.divergence import factorises, factors
+from unweave.functional.divergence import factorises, factors, normal_kl
 from unweave.posteriors import Posterior, example_posteriors
 from unweave.slots import Form, Slot
 
@@ -64,9 +64,9 @@ class Pairing(nn.Module, ABC):
     @torch.no_grad()
     def shared(self, first: Normal, second: Normal) -> Tensor:
         """Which latents each pair shares, ``(n, latents)``."""
-        distance = kl_divergence(first, second)
+        distance = normal_kl(first, second)
         if self.divergence == "symmetric":
-            distance = 0.5 * (distance + kl_divergence(second, first))
+            distance = 0.5 * (distance + normal_kl(second, first))
         threshold = 0.5 * (distance.amin(1, keepdim=True) + distance.amax(1, keepdim=True))
         return distance < threshold
 

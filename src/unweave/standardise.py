@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, constraints
 
 from unweave.errors import UnweaveError
-from unweave.likelihoods import Bernoulli, Likelihood
+from unweave.likelihoods import Augmentation, Bernoulli, Likelihood, OverlapLikelihood
 from unweave.vae import VAE
 
 Shape = torch.Size | list[int] | tuple[int, ...]
@@ -18,7 +18,8 @@ def standardise(vae: VAE, mean: Sequence[float], std: Sequence[float]) -> VAE:
     """The same VAE, in place, with its encoder and its likelihood on ``y = (x - mean) / std``.
 
     The constants are part of its state, so they are saved and loaded with its weights. The VAE still takes and returns
-    images in [0, 1]; its loss is that of the standardised images, ``-log p(y | z)``.
+    images in [0, 1]; its loss is that of the standardised images, ``-log p(y | z)``. An augmentation of the likelihood
+    still gets images in [0, 1], and what it makes of them is standardised.
 
     Args:
         vae: with a likelihood whose images are not limited to [0, 1]: MSE or Gaussian.
@@ -46,8 +47,24 @@ def standardise(vae: VAE, mean: Sequence[float], std: Sequence[float]) -> VAE:
             "choose likelihood=MSE or likelihood=Gaussian, or standardise=false"
         )
     vae.encoder = nn.Sequential(Standardised(mean, std), vae.encoder)
-    vae.likelihood = StandardisedLikelihood(vae.likelihood, mean, std)
+    inner, vae.likelihood = vae.likelihood, StandardisedLikelihood(vae.likelihood, mean, std)
+    if isinstance(inner, OverlapLikelihood) and inner.augmentation is not None:
+        inner.augmentation = _augmentation(inner.augmentation, vae.likelihood.scale, vae.image_shape)
     return vae
+
+
+def _augmentation(given: Augmentation, scale: "Standardised", shape: tuple[int, int, int]) -> Augmentation:
+    """The augmentation for standardised images of one for images in [0, 1], which it still gets."""
+    if getattr(given, "linear", False):  # a blur of a channel is the same for every scale of that channel
+        return given
+    with torch.no_grad():
+        made = given(torch.zeros(1, *shape))
+    if made.ndim != 4 or made.shape[1] != shape[0]:
+        raise UnweaveError(
+            f"the augmentation of standardised images must keep their {shape[0]} channels, which are standardised each "
+            f"by its own constants, got {tuple(made.shape)}: change it, or choose standardise=false"
+        )
+    return StandardisedAugmentation(given, scale)
 
 
 @final
@@ -74,6 +91,27 @@ class Standardised(nn.Module):
 
 
 @final
+class StandardisedAugmentation(nn.Module):
+    """``y -> (a(mean + std y) - mean) / std``: an augmentation ``a`` of images in [0, 1] for standardised ones.
+
+    Example:
+        >>> import torch
+        >>> squared = StandardisedAugmentation(lambda x: x**2, Standardised([0.5], [0.25]))
+        >>> squared(torch.full((1, 1, 1, 1), 2.0)).item()  # the image 1, of which the square is 1
+        2.0
+    """
+
+    def __init__(self, augmentation: Augmentation, scale: Standardised) -> None:
+        super().__init__()
+        self.augmentation, self.scale = augmentation, scale
+
+    def forward(self, images: Tensor) -> Tensor:
+        """Standardised images ``(n, channels, height, width)``, augmented."""
+        augmented: Tensor = self.scale(self.augmentation(images * self.scale.std + self.scale.mean))
+        return augmented
+
+
+@final
 class StandardisedLikelihood(Likelihood):
     """A likelihood of standardised images, used as a likelihood of images in [0, 1].
 
@@ -87,6 +125,16 @@ class StandardisedLikelihood(Likelihood):
         super().__init__(inner.image_shape, inner.output_shape)
         self.inner = inner
         self.scale = Standardised(mean, std)
+
+    @property
+    def normalised(self) -> bool:
+        """Whether the likelihood of the standardised images is."""
+        return self.inner.normalised
+
+    def as_seen(self, images: Tensor) -> Tensor:
+        """Standardised."""
+        standardised: Tensor = self.scale(images)
+        return standardised
 
     def forward(self, features: Tensor) -> "StandardisedImages":
         """The distribution over images of the features."""

@@ -1,11 +1,11 @@
 import errno
 import logging
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from unweave import atomic
 from unweave.data.cache import cache_folder, cached
 
 CONTENT = np.arange(1000, dtype=np.uint8).reshape(20, 50)
@@ -91,12 +91,13 @@ def test_full_disk_leaves_nothing_behind(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_parts_of_killed_processes_are_swept_when_old(tmp_path: Path) -> None:
-    old, fresh = tmp_path / "a.1.part", tmp_path / "a.2.part"
-    for file in (old, fresh):
+def test_parts_of_killed_processes_are_swept_at_once_and_those_being_written_stay(tmp_path: Path) -> None:
+    killed, written = tmp_path / "a.1.part", tmp_path / "a.2.part"
+    for file in (killed, written):
         file.write_bytes(b"torn")
-    os.utime(old, (0, 0))
-    cached(tmp_path / "a", CONTENT.shape, Maker())
+    with written.open("rb") as held:
+        atomic.hold(held.fileno())
+        cached(tmp_path / "a", CONTENT.shape, Maker())
     assert sorted(f.name for f in tmp_path.iterdir()) == ["a", "a.2.part"]
 
 

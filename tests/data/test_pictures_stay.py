@@ -53,7 +53,11 @@ MADE: dict[str, Any] = {
     "sprites on noise": lambda: sampled(BusySprites(ground="noise")),
     "sprites on swirls": lambda: sampled(BusySprites(ground="texture")),
     "swirls": lambda: swirls(64, 64)[None].transpose(0, 3, 1, 2),
-    "pinwheel": lambda: (100 * sampled(Pinwheel(seed=3))).repeat(4, axis=2).repeat(2, axis=3),
+    "pinwheel": lambda: (
+        (100 * sampled(Pinwheel(seed=3, radial=0.1, tangential=0.3, rate=0.25)))
+        .repeat(4, axis=2)
+        .repeat(2, axis=3)
+    ),
 }
 
 

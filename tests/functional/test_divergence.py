@@ -61,3 +61,28 @@ def test_the_averaged_and_the_summed_beta_are_inverse() -> None:
     beta = averaged_to_summed(0.00316, (3, 64, 64), 9)
     assert beta == pytest.approx(0.00316 * 12288 / 9)
     assert summed_to_averaged(beta, (3, 64, 64), 9) == pytest.approx(0.00316)
+
+
+@pytest.mark.parametrize("log_variance", [-100.0, -88.0, -40.0, 0.0, 20.0])
+def test_the_gaussian_kl_is_that_of_the_log_variance(log_variance: float) -> None:
+    """In float32, where a variance of exp(-100) is zero: value and gradients by the formula in the log-variance."""
+    mean, given = (
+        torch.tensor([[1.5]], requires_grad=True),
+        torch.tensor([[log_variance]], requires_grad=True),
+    )
+    prior = torch.tensor([0.8], requires_grad=True)
+    q = Independent(Normal(mean, (0.5 * given).exp()), 1)
+    p = Independent(Normal(torch.zeros(1), (0.5 * prior).exp()), 1)
+    value = kl_per_latent(q, p, mean.detach())
+    torch.testing.assert_close(kl(q, p, mean.detach()), value.sum(1))
+    value.sum().backward()
+    ratio = math.exp(log_variance - 0.8)
+    expected = 0.5 * (ratio + 1.5**2 / math.exp(0.8) - 1 - (log_variance - 0.8))
+    assert value.item() == pytest.approx(expected, rel=1e-5)
+    assert given.grad is not None
+    assert given.grad.item() == pytest.approx(0.5 * (ratio - 1), rel=1e-5)
+    assert mean.grad is not None
+    assert mean.grad.item() == pytest.approx(1.5 / math.exp(0.8), rel=1e-5)
+    assert prior.grad is not None
+    expected = 0.5 * (1 - ratio - 1.5**2 / math.exp(0.8))
+    assert prior.grad.item() == pytest.approx(expected, rel=1e-5, abs=1e-6)

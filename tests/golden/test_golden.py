@@ -74,7 +74,11 @@ RUNS: dict[str, list[str]] = {
         "decoder.hidden=[8]",
     ],
     "dcgan": ["data=circles", *TINY[:4], "encoder=DCGAN", "decoder=DCGAN"],
-    "pca": [*CIRCLES, *SMALL_DECODER, "prior=AnisotropicNormal", "prior.learned=true"],
+    "pca": [
+        *(*CIRCLES, *SMALL_DECODER, "prior=AnisotropicNormal", "prior.learned=true"),
+        "prior.scales=pca",
+    ],
+    "shares": [*CIRCLES, *SMALL_DECODER, "prior=AnisotropicNormal", "prior.learned=true"],
     "student": [*CIRCLES, *SMALL_DECODER, "prior=StudentT"],
     "mixture": [*CIRCLES, *SMALL_DECODER, "prior=GaussianMixture"],
     "sparse": [*CIRCLES, *SMALL_DECODER, "prior=SparseMixture"],
@@ -106,6 +110,10 @@ IDENTITIES: list[list[str]] = [
     ["data=circles", "data.hole=center", "data.variant=xh", "learning_rate=3e-4"],
     ["data=ColoredSprites", "averaged=true", "capacity=25", "objective=AnnealedVAE"],
     ["data=Pinwheel", "encoder=MLP", "decoder=MLP", "likelihood=Gaussian", "latents=2"],
+    [
+        *("data=Pinwheel", "data.radial=0.1", "data.tangential=0.3", "data.rate=0.25", "encoder=MLP"),
+        *("decoder=MLP", "likelihood=Gaussian", "latents=2"),
+    ],
     ["data=BusySprites", "model=InfoWGANGP"],
     ["data=Glyphs", "sampling=Correlated", "sampling.factors=[font,shade]"],
     ["data=Objects3D", "pairing=AdaGVAE", "standardise=true"],

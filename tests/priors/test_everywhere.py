@@ -76,18 +76,61 @@ def test_priors_from_words_train_and_are_scored(words: list[str], tmp_path: Path
     assert codes.kl.shape == (30, config.latents if splits else 1)
 
 
+def principal_deviations(images: torch.Tensor, rank: int) -> torch.Tensor:
+    covariance = torch.cov(images.T, correction=0)
+    return torch.linalg.eigvalsh(covariance).flip(0)[:rank].sqrt()
+
+
 def test_the_scales_come_from_the_principal_components() -> None:
-    """Against a plain eigendecomposition of the covariance."""
+    """Against a plain eigendecomposition of the covariance: shares of the variance, which sum to the latents."""
     data = Circles(size=32)
     images = as_tensor(data.sample(600, np.random.default_rng(1)).images).flatten(1).double()
     prior = AnisotropicNormal(5, images=600)
     prior.initialise(lambda n: images.float()[:n])
-    covariance = torch.cov(images.T, correction=0)
-    deviations = torch.linalg.eigvalsh(covariance).flip(0)[:5].sqrt()
-    expected = 5 * torch.softmax(deviations, 0)
+    squares = principal_deviations(images, 5).square()
+    torch.testing.assert_close(prior().variance.double(), 5 * squares / squares.sum(), rtol=1e-4, atol=1e-4)
+    assert prior().variance.sum().item() == pytest.approx(5, abs=1e-4)
+    assert (prior().stddev.diff() <= 0).all()
+
+
+def test_the_scales_as_the_sentence_of_the_paper_reads() -> None:
+    data = Circles(size=32)
+    images = as_tensor(data.sample(600, np.random.default_rng(1)).images).flatten(1).double()
+    prior = AnisotropicNormal(5, scales="pca", images=600)
+    prior.initialise(lambda n: images.float()[:n])
+    expected = 5 * torch.softmax(principal_deviations(images, 5), 0)
     torch.testing.assert_close(prior().stddev.double(), expected, rtol=1e-4, atol=1e-4)
     assert prior().stddev.mean().item() == pytest.approx(1, abs=1e-5)
-    assert (prior().stddev.diff() <= 0).all()
+
+
+def test_learned_shares_keep_their_sum() -> None:
+    """A step that would widen every latent widens none: beta is not scaled."""
+    prior = AnisotropicNormal(4, learned=True)
+    optimizer = torch.optim.Adam(prior.parameters(), lr=0.02)
+    for _ in range(50):
+        optimizer.zero_grad()
+        (-prior().log_prob(torch.tensor([5.0, 5.0, 5.0, 9.0]))).backward()
+        optimizer.step()
+    assert prior().variance.sum().item() == pytest.approx(4, abs=1e-5)
+    assert prior().variance[3] > 1.2 > 1 > prior().variance[0]
+    free = AnisotropicNormal(4, scales="ones", learned=True)
+    (-free().log_prob(torch.full((4,), 5.0))).backward()
+    assert free.log_variance.grad is not None and (free.log_variance.grad < -1).all()
+
+
+def test_the_whole_data_set_gives_the_scales(tmp_path: Path) -> None:
+    """All 400 points of the pinwheel, as a run asks for them; data without an end are refused."""
+    words = ["encoder=MLP", "decoder=MLP", "encoder.hidden=[4]", "decoder.hidden=[4]", "latents=2", "steps=1"]
+    words += ["batch_size=4", "likelihood=Gaussian", "prior=AnisotropicNormal", "prior.images=null"]
+    run = Run.create(Config.read(words=["data=Pinwheel", *words]), tmp_path / "all")
+    run.train()
+    points = torch.from_numpy(run.dataset().at(np.arange(400))).flatten(1).double()
+    squares = principal_deviations(points, 2).square()
+    variance = run.model().prior().variance.double()  # type: ignore[union-attr, operator]
+    torch.testing.assert_close(variance, 2 * squares / squares.sum(), rtol=1e-4, atol=1e-4)
+    endless = Run.create(Config.read(words=["data=circles", "data.size=16", *words]), tmp_path / "endless")
+    with pytest.raises(UnweaveError, match="no fixed number"):
+        endless.train()
 
 
 def test_the_randomised_singular_values_are_the_true_ones() -> None:
@@ -164,8 +207,8 @@ def test_learned_parameters_are_trained_and_others_are_not() -> None:
 
 
 def test_a_learned_variance_cannot_degenerate() -> None:
-    prior = AnisotropicNormal(2, learned=True)
-    for extreme in (-1e10, 1e10):
-        with torch.no_grad():
-            prior.log_variance.fill_(extreme)
-        assert torch.isfinite(prior().log_prob(torch.ones(2)))
+    for extreme in ([-1e10, -1e10], [1e10, 1e10], [-1e10, 1e10]):
+        for prior in (AnisotropicNormal(2, learned=True), AnisotropicNormal(2, scales="ones", learned=True)):
+            with torch.no_grad():
+                prior.log_variance.copy_(torch.tensor(extreme))
+            assert torch.isfinite(prior().log_prob(torch.ones(2)))

@@ -1,5 +1,6 @@
 """Options of priors: the documented defaults and the limits of every number."""
 
+import math
 from typing import Any
 
 import pytest
@@ -14,12 +15,15 @@ from unweave.runs import Config
 
 DEFAULTS: dict[str, dict[str, Any]] = {
     "StandardNormal": {},
-    "AnisotropicNormal": {"scales": "pca", "learned": False, "images": 4096},
+    "AnisotropicNormal": {"scales": "shares", "learned": False, "images": 4096},
     "StudentT": {"nu": 5.0},
     "GaussianMixture": {"components": 4, "variance": 0.03, "means": None, "weights": None},
     "SparseMixture": {"gamma": 0.9, "sigma0": 0.05},
-    "GeneralizedNormal": {"p": 1.0, "tau": None, "learned": False},
-    "LpNested": {"tree": None, "p": 2.1, "s": None, "learned": False, "learned_root": False},
+    "GeneralizedNormal": {"p": 1.0, "tau": None, "learned": False, "kappa": None},
+    "LpNested": {
+        **{"tree": None, "p": 2.1, "s": None, "learned": False, "learned_root": False},
+        "radial": "power",
+    },
     "ISA": {"subspaces": None, "p0": 2.1, "p": None, "s": None, "learned": False},
 }
 RIGHT: list[tuple[str, dict[str, Any]]] = [
@@ -31,6 +35,8 @@ RIGHT: list[tuple[str, dict[str, Any]]] = [
     ("SparseMixture", {"gamma": 0.0}),
     ("SparseMixture", {"gamma": 1.0}),
     ("GeneralizedNormal", {"tau": 0.01}),
+    ("GeneralizedNormal", {"kappa": -0.9}),
+    *(("LpNested", {"radial": name}) for name in ("half_normal", "log_normal", "gamma")),
     ("GeneralizedNormal", {"p": (1.0, 2.0, 3.0, 4.0)}),
     ("GeneralizedNormal", {"p": 0.51, "learned": True}),
     ("GeneralizedNormal", {"p": 19.9, "learned": True}),
@@ -56,6 +62,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("SparseMixture", {"sigma0": 0.0}, "prior.sigma0 must be greater than 0"),
     ("GeneralizedNormal", {"tau": 0.0}, "prior.tau must be greater than 0"),
     ("GeneralizedNormal", {"p": 0.0}, "prior.p must be greater than 0"),
+    ("GeneralizedNormal", {"kappa": -1.0}, "prior.kappa must be greater than -1, got -1"),
     ("GeneralizedNormal", {"p": float("inf")}, "prior.p must be greater than 0"),
     ("GeneralizedNormal", {"p": (1.0, 2.0)}, "prior.p must be one number or 4 numbers"),
     ("GeneralizedNormal", {"p": 0.5, "learned": True}, "prior.p must lie between 0.5 and 20"),
@@ -109,7 +116,7 @@ def test_scales_from_principal_components_by_numpy() -> None:
     """D softmax(s_j / sqrt(n)) of the centred images, whose mean is not zero and whose number matters."""
     generator = torch.Generator().manual_seed(0)
     images = torch.randn(300, 1, 2, 3, generator=generator) * torch.tensor([3.0, 1.0, 0.3]) + 5
-    prior = AnisotropicNormal(3, images=300)
+    prior = AnisotropicNormal(3, scales="pca", images=300)
     asked: list[int] = []
 
     def draw(n: int) -> torch.Tensor:
@@ -167,3 +174,41 @@ def test_student_laws_of_other_scales_and_places() -> None:
     theirs = stats.t(nu.numpy(), loc.numpy(), scale.numpy())
     torch.testing.assert_close(law.log_prob(value), torch.from_numpy(theirs.logpdf(value.numpy())).float())
     torch.testing.assert_close(law.entropy(), torch.from_numpy(theirs.entropy()).float())
+
+
+@pytest.mark.parametrize(("kappa", "p"), [(0.0, 2.0), (1.0, 1.0), (-0.5, 4.0)])
+def test_kappa_is_the_measure_of_kurtosis(kappa: float, p: float) -> None:
+    """ISA section 3.1: p = 2 / (1 + kappa); 0 normal, above leptokurtic, below platykurtic."""
+    law, same = PRIORS["GeneralizedNormal"](2, kappa=kappa)(), PRIORS["GeneralizedNormal"](2, p=p)()
+    z = torch.tensor([[0.3, -2.0], [1.0, 0.1]])
+    torch.testing.assert_close(law.log_prob(z), same.log_prob(z))
+    torch.manual_seed(0)
+    drawn = law.sample((200_000,))[:, 0].double()
+    excess = (drawn**4).mean() / (drawn**2).mean() ** 2 - 3
+    assert (excess.abs() < 0.05) if kappa == 0 else bool(excess * kappa > 0.2)
+
+
+@pytest.mark.parametrize("radial", ["half_normal", "log_normal", "gamma"])
+def test_other_laws_of_the_radius(radial: str) -> None:
+    """ISA Eq. 7 with another psi: the density integrates to 1, and f(z) of samples has the law that was asked for."""
+    prior = PRIORS["LpNested"](2, p=1.5, s=1.2, radial=radial).double()
+    law = prior()
+    axis = torch.linspace(-12, 12, 2400, dtype=torch.float64)  # 0 is between two nodes
+    z = torch.cartesian_prod(axis, axis)
+    assert (law.log_prob(z).exp().sum() * (24 / 2399) ** 2).item() == pytest.approx(1, abs=0.01)
+    torch.manual_seed(0)
+    radii = law.sample((50_000,)).abs().pow(1.5).sum(-1).pow(1 / 1.5)
+    expected = {
+        "half_normal": 1.2 * math.sqrt(2 / math.pi),
+        "log_normal": 1.2 * math.exp(0.125),
+        "gamma": 1.2,
+    }
+    assert radii.mean().item() == pytest.approx(expected[radial], rel=0.02)
+    independent = PRIORS["LpNested"](2, p=1.5).double()()
+    points = torch.tensor([[2.0, 2.0], [2.0, 0.3], [0.3, 2.0], [0.3, 0.3]], dtype=torch.float64)
+
+    def interaction(each: torch.Tensor) -> float:
+        return float(each[0] - each[1] - each[2] + each[3])
+
+    assert abs(interaction(independent.log_prob(points))) < 1e-9
+    assert abs(interaction(law.log_prob(points))) > 0.1

@@ -12,6 +12,7 @@ from unweave.recipes.claims import (
     exceeds,
     higher,
     paired,
+    permuted,
     proportion,
     worst,
 )
@@ -93,3 +94,15 @@ def test_too_few_values_are_refused() -> None:
         higher("x", [1.0], [2.0, 3.0])
     with pytest.raises(UnweaveError, match="pairs"):
         paired("x", [1.0, 2.0], [2.0, 3.0, 4.0])
+
+
+def test_a_permuted_statistic_is_tested_on_divisions_of_all_values() -> None:
+    """Of 70 divisions of eight values into fours two are as far apart: p = 2/70 up to the number of permutations."""
+    found = permuted("mean", [5.0, 6.0, 7.0, 8.0], [1.0, 2.0, 3.0, 4.0], np.mean)
+    assert found.value == 4.0 and found.p == pytest.approx(2 / 70, abs=0.005)
+    assert found.verdict == "same direction"
+    median = permuted("median", [5.0, 6.0, 7.0, 8.0], [1.0, 2.0, 3.0, 4.0], np.median)
+    assert median.p == pytest.approx(4 / 70, abs=0.005)  # 4 and 5 may change places
+    assert permuted("maximum", [1.0, 9.0], [1.0, 9.0], np.max).verdict == "does not show at this scale"
+    lower = permuted("mean", [1.0, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0], np.mean)
+    assert lower.verdict == "does not show at this scale"

@@ -1,5 +1,6 @@
 """Recipes of DEC: the paper's protocol, and what only its recipes compute."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,15 +11,17 @@ from scipy import stats
 
 from unweave.metrics import factor_vae_score
 from unweave.priors import AnisotropicNormal, GaussianMixture, SparseMixture, StandardNormal, StudentT
-from unweave.recipes.dec import scores
+from unweave.recipes.dec import figure_3, models, scores, table_1
+from unweave.recipes.layer_tables import layers_of
 from unweave.recipes.recipe import RECIPES, Job
-from unweave.runs.run import Codes
+from unweave.runs.config import Config
+from unweave.runs.run import Codes, Run
 from unweave.theory.prior_pictures import density
 from unweave.vae import VAE
 
 IDS = (
     *("dec-fig2-top", "dec-fig2-bottom", "dec-fig3", "dec-fig4", "dec-fig5", "dec-fig6"),
-    *("dec-theorem1", "dec-corollary1", "dec-theorem2", "dec-appc"),
+    *("dec-theorem1", "dec-corollary1", "dec-theorem2", "dec-appc", "dec-fig1", "dec-table1"),
 )
 
 
@@ -34,11 +37,16 @@ def test_figure_2_top_has_the_protocol_of_the_paper() -> None:
         assert (config.batch_size, config.learning_rate, config.latents) == (64, 1e-4, 10)
         assert config.steps == 20 * 11_520  # epochs of 737,280 / 64 batches
         assert config.encoder.options["channels"] == (32, 32, 64, 64)
-        assert config.decoder.options["channels"] == (64, 64, 32, 32)
+        assert config.decoder.options["channels"] == (64, 64, 64, 32)  # that enter: outputs 64, 64, 32, 1
+        assert config.encoder.options["hidden_activation"] == "none"
+        assert config.optimizer.name == "Adam" and config.optimizer.options["amsgrad"]
+        assert config.optimizer.options["betas"] == (0.9, 0.999)
         assert config.encoder.options["hidden"] == config.decoder.options["hidden"] == (128,)
         assert config.objective.name == "BetaVAE" and config.likelihood.name == "Bernoulli"
     priors = {(p.config.prior.name, p.config.prior.options.get("learned")) for p in study.runs}
     assert priors == {("StandardNormal", None), ("AnisotropicNormal", False), ("AnisotropicNormal", True)}
+    anisotropic = [p.config.prior.options for p in study.runs if p.config.prior.name == "AnisotropicNormal"]
+    assert all(each["scales"] == "shares" and each["images"] is None for each in anisotropic)
 
 
 def test_figure_2_bottom_has_the_protocol_of_the_paper() -> None:
@@ -66,12 +74,81 @@ def test_figure_4_has_the_protocol_of_the_paper() -> None:
     assert config.steps == int(60 * 162_770 / 256)
     assert config.objective.options["divergence"] == "mmd" and config.objective.options["kernel"] == "imq"
     assert config.prior.options == {"gamma": 0.9, "sigma0": 0.05}
+    assert config.optimizer.options["betas"] == (0.5, 0.999) and not config.optimizer.options["amsgrad"]
     assert {p.config.prior.options["gamma"] for p in study.runs} == {0.0, 0.9}
     assert 0.0 in {p.config.objective.options["alpha"] for p in study.runs}
 
 
+@pytest.mark.parametrize("row", table_1.compared(), ids=lambda row: f"{row[0]}: {row[1]}")
+def test_every_layer_of_table_1_is_the_published_one(row: list[str]) -> None:
+    assert row[3] == "same" and row[1] == row[2] != ""
+
+
+def test_table_1_is_the_printed_one() -> None:
+    """The cells of the paper, typed from it (a 1 x 1 stride is not printed there, and 2 x 50 is two layers)."""
+    cells = [row[1] for row in table_1.compared()]
+    assert cells[:6] == [
+        *("4x4 conv. 32 stride 2 & ReLU", "4x4 conv. 32 stride 2 & ReLU"),
+        *("4x4 conv. 64 stride 2 & ReLU", "4x4 conv. 64 stride 2 & ReLU", "FC. 128", "FC. 2x10"),
+    ]
+    assert cells[6:12] == [
+        *("FC. 128 & ReLU", "FC. 1024 & ReLU", "4x4 upconv. 64 stride 2 & ReLU"),
+        *("4x4 upconv. 64 stride 2 & ReLU", "4x4 upconv. 32 stride 2 & ReLU", "4x4 upconv. 1 stride 2"),
+    ]
+    assert cells[12:16] == ["FC. 100 & ReLU", "FC. 2x2"] * 2
+    assert cells[20] == "4x4 conv. 2x50 stride 1" and cells[-1] == "4x4 upconv. 3 stride 2"
+    assert cells[21] == "4x4 upconv. 256 stride 1 & BatchNorm2d & ReLU"
+
+
+def test_the_printed_layers_are_those_that_run() -> None:
+    """The order of the printout is the order of the computation: a forward pass through it, layer by layer."""
+    for vae in table_1.built().values():
+        images = torch.zeros(2, *vae.image_shape)
+        assert vae.eval().encoder(images).shape == (2, 2 * vae.latents)
+        assert vae.decoder(torch.zeros(2, vae.latents)).shape[1:] == vae.likelihood.output_shape
+
+
+def test_the_model_of_figure_3_is_a_configuration(tmp_path: Path) -> None:
+    config = Config.of({**models.pinwheel(alpha=3.0, beta=0.1), "steps": 2})
+    model = config.make_model((1, 1, 2))
+    assert isinstance(model, VAE) and model.likelihood.output_shape == (2, 1, 2)
+    assert [layer.text for layer in layers_of(model.decoder, halves=True)] == ["FC. 100 & ReLU", "FC. 2x2"]
+    run = Run.create(config, tmp_path / "run")
+    assert run.train().status == "finished" and "inclusive_kl" in run.history[0]
+    words = ["data=Pinwheel", "encoder=MLP", "encoder.hidden=[100]", "decoder=MLP", "decoder.hidden=[100]"]
+    words += ["decoder.activation=relu", "likelihood=Gaussian", "likelihood.per_output=true"]
+    words += [
+        "prior=GaussianMixture",
+        "objective=DecompositionVAE",
+        "objective.alpha=3",
+        "objective.beta=0.1",
+    ]
+    words += ["objective.aggregate=data", "optimizer=Adam", "optimizer.amsgrad=true", "latents=2"]
+    words += ["optimizer.betas=[0.9,0.999]", "batch_size=400", "learning_rate=1e-3", "steps=2"]
+    assert Config.read(words=words).identity == config.identity
+
+
+def test_the_least_used_mode() -> None:
+    means = np.zeros((1, 1, 1, 8, 2))
+    means[0, 0, 0, :4] = [[0.9, 0.1], [0.1, 0.8], [1.2, 0.9], [0.7, 0.7]]
+    done: Any = SimpleNamespace(means=means)
+    assert figure_3.least_share(done).tolist() == [[[1 / 8]]]
+    done.means[0, 0, 0, 0] = 0.0
+    assert figure_3.least_share(done).tolist() == [[[0.0]]]
+
+
+def test_the_kernel_is_the_one_of_the_run() -> None:
+    a, b = torch.zeros(1, 2), torch.tensor([[3.0, 4.0]])
+    assert scores.kernel_of({"scales": (1.0,)}, 2)(a, b).item() == pytest.approx(4 / (4 + 25))
+    assert scores.kernel_of({"scales": (1.0,), "norm": "plain"}, 2)(a, b).item() == pytest.approx(4 / (4 + 5))
+
+
 @pytest.mark.parametrize(
-    "name", ["dec-fig5", "dec-fig6", "dec-theorem1", "dec-corollary1", "dec-theorem2", "dec-appc"]
+    "name",
+    [
+        *("dec-fig1", "dec-fig5", "dec-fig6", "dec-theorem1", "dec-corollary1", "dec-theorem2", "dec-appc"),
+        "dec-table1",
+    ],
 )
 def test_what_is_exact_agrees_at_any_scale(name: str) -> None:
     conclusion = RECIPES[name].conclude(Job(RECIPES[name], "smoke"))
@@ -92,11 +169,12 @@ def run_of(prior: torch.nn.Module, seed: int = 0) -> Any:
     network = {"name": "MLP", "hidden": (2,)}
     model = VAE.assemble((1, 4, 4), 3, encoder=network, decoder=network)
     model.prior = prior
-    return SimpleNamespace(model=lambda: model, config=SimpleNamespace(seed=seed))
+    objective = SimpleNamespace(options={})
+    return SimpleNamespace(model=lambda: model, config=SimpleNamespace(seed=seed, objective=objective))
 
 
 def test_widths_are_the_deviations_of_the_prior() -> None:
-    prior = AnisotropicNormal(3)
+    prior = AnisotropicNormal(3, scales="ones")
     prior.log_variance = 2 * torch.log(torch.tensor([2.0, 1.0, 0.25]))
     np.testing.assert_allclose(scores.prior_deviations(run_of(prior)), [2.0, 1.0, 0.25], rtol=1e-6)
     np.testing.assert_allclose(scores.prior_deviations(run_of(StudentT(2, nu=4.0))), np.sqrt(2), rtol=1e-6)
@@ -112,11 +190,16 @@ def test_a_latent_that_is_as_wide_as_its_narrow_prior_does_not_vote(monkeypatch:
     scales = np.tile([0.01, 0.03, 0.1], (2000, 1))
     codes = Codes(means, scales, np.zeros((2000, 3)), factors, np.zeros(1), 1)
     monkeypatch.setattr(scores, "codes_of", lambda run: codes)
-    prior = AnisotropicNormal(3)
+    prior = AnisotropicNormal(3, scales="ones")
     prior.log_variance = 2 * torch.log(torch.tensor([0.1, 0.3, 0.1]))
-    found = scores.disentanglement(run_of(prior, 4))
+    found = scores.disentanglement(run_of(prior, 4), own_prior=True)
     alone = factor_vae_score(useful, factors, np.random.default_rng([4, 2]), scales=scales[:, :2]).value
     assert found == alone == 1.0
+    plain = factor_vae_score(means, factors, np.random.default_rng([4, 2]), scales=scales).value
+    without_model: Any = SimpleNamespace(
+        config=SimpleNamespace(seed=4)
+    )  # Kim and Mnih: whatever the prior is
+    assert scores.disentanglement(without_model) == plain
 
 
 def test_the_divergence_is_the_u_statistic_of_codes_and_prior(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file, save
 
-from unweave import cli
+from unweave import artefacts, cli
 from unweave.errors import UnweaveError
 from unweave.metrics import METRICS, Score
 from unweave.model_metrics import (
@@ -170,7 +170,8 @@ def test_a_model_is_opened_once_until_its_weights_change(run: Run) -> None:
     assert Run(run.folder).model() is model, "whoever opens the run gets the same object"
     assert run.dataset() is Run(run.folder).dataset()
     weights = load_file(run.folder / "model.safetensors")
-    save_file({name: tensor + 1 for name, tensor in weights.items()}, run.folder / "model.safetensors")
+    changed_weights = save({name: tensor + 1 for name, tensor in weights.items()})
+    artefacts.write(run.folder / "model.safetensors", changed_weights)
     changed = run.model()
     assert changed is not model
     for name, tensor in changed.state_dict().items():

@@ -137,7 +137,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
 
 def test_two_processes_cannot_train_one_run(tmp_path: Path) -> None:
     run = Run.create(config(), tmp_path / "run")
-    with run._lock():
+    with run.held():
         atomic_status = {"status": "running", "step": 0, "reason": None, "seconds": 0.0}
         (run.folder / "status.json").write_text(json.dumps(atomic_status))
         assert run.status == "running"

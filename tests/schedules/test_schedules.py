@@ -124,10 +124,14 @@ def test_every_optimiser_with_every_schedule_resumes_to_the_bit(
 ) -> None:
     words = [*SMALL, f"optimizer={optimizer}", f"schedule={schedule}"]
     words += [TURNS, "schedule.least_gain=-1"] if schedule == "Unfolding" else []
-    config = Config.read(words=words)
-    whole = Run.create(config, tmp_path / "whole")
+    assert_resumes(Config.read(words=words), tmp_path)
+
+
+def assert_resumes(config: Config, folder: Path) -> None:
+    """A run that is stopped at every third step ends with the weights of one that is not."""
+    whole = Run.create(config, folder / "whole")
     whole.train()
-    run, steps = Run.create(config, tmp_path / "stopped"), 0
+    run, steps = Run.create(config, folder / "stopped"), 0
 
     def stop() -> bool:
         nonlocal steps
@@ -139,6 +143,23 @@ def test_every_optimiser_with_every_schedule_resumes_to_the_bit(
     one, two = (load_file(r.folder / "model.safetensors") for r in (whole, run))
     for name, weights in one.items():
         np.testing.assert_array_equal(weights, two[name], err_msg=name)
+    assert [record["total"] for record in whole.history] == [record["total"] for record in run.history]
+
+
+@pytest.mark.parametrize("optimizer", list(OPTIMIZERS))
+def test_ramps_averages_clipping_and_the_critics_schedule_resume_to_the_bit(
+    optimizer: str, tmp_path: Path
+) -> None:
+    words = [*SMALL, "objective=FactorVAE", "objective.critic_layers=1", "objective.critic_width=32"]
+    words += [
+        f"critic_optimizer={optimizer}",
+        "critic_schedule=Cosine",
+        "ramps.gamma.start=1",
+        "clip_norm=50",
+    ]
+    words += ["weight_average=0.8", "optimizer=Muon", "optimizer.begins=0.5", "schedule=Unfolding", TURNS]
+    words += ["critic_optimizer.begins=0.5"] if optimizer == "Muon" else []
+    assert_resumes(Config.read(words=[*words, "schedule.least_gain=-1"]), tmp_path)
 
 
 @pytest.mark.parametrize("objective", list(OBJECTIVES))
@@ -183,6 +204,10 @@ def test_new_keys_change_no_older_identity() -> None:
         ["optimizer.eps=1e-6"],
         ["schedule=Linear"],
         ["critic_optimizer.amsgrad=true"],
+        ["critic_schedule=Linear"],
+        ["ramps.beta=4"],
+        ["weight_average=0.9"],
+        ["clip_norm=1"],
     ]
     found = {Config.read(words=["data=circles", *words]).identity for words in others}
-    assert len(found | {plain.identity}) == 5
+    assert len(found | {plain.identity}) == 9

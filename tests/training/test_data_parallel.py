@@ -6,15 +6,19 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 
 from unweave.errors import UnweaveError
+from unweave.optimizers import OPTIMIZERS
 from unweave.runs import Run
+from unweave.schedules import SCHEDULES
 from unweave.training.data_parallel import Share, launched
 
 WORDS = [
     *("circles", "data.size=32", "latents=3", "batch_size=8", "steps=30", "learning_rate=1e-3"),
     *("encoder.channels=[4,4]", "encoder.hidden=[8]", "decoder.channels=[4,4]", "decoder.hidden=[8]"),
 ]
+LAUNCHER = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
 
 
 def train(folder: Path, *before: str) -> Run:
@@ -28,8 +32,7 @@ def train(folder: Path, *before: str) -> Run:
 
 
 def test_two_processes_follow_the_curve_of_one_with_the_whole_batch(tmp_path: Path) -> None:
-    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    two, one = train(tmp_path / "two", *launcher), train(tmp_path / "one")
+    two, one = train(tmp_path / "two", *LAUNCHER), train(tmp_path / "one")
     assert two.status == one.status == "finished"
     assert [r["step"] for r in two.history] == [r["step"] for r in one.history] == list(range(1, 31))
     for ours, theirs in zip(two.history, one.history, strict=True):
@@ -71,3 +74,71 @@ def test_without_a_launcher_a_process_is_alone() -> None:
         assert (share, device) == (Share(0, 1), "cpu")
         assert share.any(False, True) == (False, True)
         assert share.first(lambda: 5) == 5
+
+
+RESUMED = """
+import json, sys
+from pathlib import Path
+from unweave.runs import Config, Run
+from unweave.runs.run import follow
+from unweave.training.data_parallel import launched
+
+with launched() as (share, _):
+    for name, words in json.loads(Path(sys.argv[1], "jobs.json").read_text()).items():
+        config = Config.read(words=words)
+        for kind in ("whole", "stopped"):
+            taken = []
+            def stop():
+                taken.append(1)
+                return kind == "stopped" and len(taken) % 4 == 0
+            while True:
+                if share.rank == 0:
+                    outcome = Run.create(config, Path(sys.argv[1], name, kind)).train(share=share, stop=stop)
+                else:
+                    outcome = follow(config, share)
+                if outcome.status != "interrupted":
+                    break
+"""
+
+
+def assert_resumes_on_two_processes(jobs: dict[str, list[str]], folder: Path) -> None:
+    """Runs of two processes that are stopped at every fourth step end with the weights of those that are not."""
+    small = [
+        *("data=XYSquares", "data.size=32", "steps=10", "batch_size=6", "latents=4", "learning_rate=1e-3"),
+        *("encoder.channels=[4,4]", "encoder.hidden=[32]", "decoder.channels=[4,4]", "decoder.hidden=[32]"),
+    ]
+    jobs = {name: [*small, *words] for name, words in jobs.items()}
+    (folder / "jobs.json").write_text(json.dumps(jobs))
+    (folder / "resumed.py").write_text(RESUMED)
+    done = subprocess.run(
+        [sys.executable, *LAUNCHER, str(folder / "resumed.py"), str(folder)],
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    for name in jobs:
+        whole, stopped = (Run(folder / name / kind) for kind in ("whole", "stopped"))
+        assert whole.status == stopped.status == "finished"
+        one, two = (load_file(run.folder / "model.safetensors") for run in (whole, stopped))
+        assert all(torch.equal(one[key], two[key]) for key in one), name
+        assert [r["total"] for r in whole.history] == [r["total"] for r in stopped.history], name
+
+
+EVERYTHING = [
+    *("objective=FactorVAE", "objective.critic_layers=2", "objective.critic_width=32", "ramps.gamma.start=1"),
+    *("critic_optimizer=Muon", "critic_schedule=Cosine", "clip_norm=50", "weight_average=0.8"),
+    *("optimizer=Muon", "optimizer.begins=0.5", "schedule=Unfolding", "schedule.turns=[0.2,0.5]"),
+    "schedule.least_gain=-1",
+]
+
+
+def test_two_processes_resume_to_the_bit_with_everything_that_changes_over_training(tmp_path: Path) -> None:
+    assert_resumes_on_two_processes({"everything": EVERYTHING}, tmp_path)
+
+
+@pytest.mark.slow
+def test_two_processes_resume_to_the_bit_with_every_optimiser_and_schedule(tmp_path: Path) -> None:
+    jobs = {f"{o}-{s}": [f"optimizer={o}", f"schedule={s}"] for o in OPTIMIZERS for s in SCHEDULES}
+    assert_resumes_on_two_processes(jobs, tmp_path)

@@ -42,5 +42,8 @@ class CommandGroup(Command, click.Group):
     cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
 )
 @click.version_option(package_name="unweave")
-def cli() -> None:
+@click.option(
+    "--debug", is_flag=True, help="Show the traceback of an error; may stand anywhere in a command."
+)
+def cli(debug: bool) -> None:
     """Learn, measure and look at disentangled representations with variational auto-encoders."""

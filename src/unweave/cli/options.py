@@ -16,6 +16,7 @@ def options() -> None:
     import dataclasses
 
     from unweave.runs.config import SLOTS, Config
+    from unweave.runs.recommended import TRAININGS
     from unweave.slots import describe
 
     rows = [["key", "default", "description"]]
@@ -27,6 +28,9 @@ def options() -> None:
                 rows += _option_rows(field.name, name, part)
         else:
             rows.append([field.name, as_typed(field.default), describe(field.type)])
+    rows.append(
+        ["training", "recommended", f"stands for other keys: one of {', '.join(TRAININGS)} (in files: plain)"]
+    )
     print_table(rows)
 
 

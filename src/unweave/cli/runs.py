@@ -115,17 +115,29 @@ def remove(words: tuple[str, ...], root: Path, yes: bool) -> None:
 
 @runs.command("check")
 @root_flag
-def check(root: Path) -> None:
-    """Read every file of every run, rebuild the index and list what is damaged."""
-    from unweave.runs.run_index import RunIndex, damage
+@click.option("--repair", is_flag=True, help="Rebuild what can be rebuilt; damaged files get another name.")
+def check(root: Path, repair: bool) -> None:
+    """Open and verify every file of every run, rebuild the index and list what is damaged."""
+    from unweave.runs.check import damage
+    from unweave.runs.check import repair as rebuild
+    from unweave.runs.run_index import RunIndex
 
+    prepare_logging(quiet=False)
     index = RunIndex(root)
     count = index.rebuild()
     folders = [*(entry.folder for entry in index.find(refresh=False)), *index.problems()]
-    problems = [sentence for folder in folders for sentence in damage(folder)]
-    for sentence in problems:
-        print_line(sentence)
-    print_line(f"{count} runs, {len(problems)} damaged files or lines")
+    problems = {folder: found for folder in folders if (found := list(damage(folder)))}
+    for found in problems.values():
+        for sentence in found:
+            print_line(sentence)
+    if repair:
+        for folder in problems:
+            for sentence in rebuild(folder):
+                print_line(sentence)
+        index.rebuild()
+    elif problems:
+        print_line("`unweave runs check --repair` rebuilds what can be rebuilt")
+    print_line(f"{count} runs, {sum(map(len, problems.values()))} damaged files or lines")
 
 
 @runs.command("track")

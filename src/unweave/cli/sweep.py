@@ -26,7 +26,8 @@ from unweave.errors import UnweaveError
 def sweep(study: str, seeds: int | None, metrics: str | None, dry_run: bool, execution: Execution) -> None:
     """Run every variant of a study with every seed, and write one page about all of them.
 
-    STUDY is a .yaml file with `base`, `grid` and/or `variants`, and `seeds`; a .py file; or module:function.
+    STUDY is a .yaml file with `base`, `grid` and/or `variants`, and `seeds`; or a .py file or module:function, whose
+    code is run.
 
     \b
       base: {data: circles, steps: 2000, batch_size: 16}

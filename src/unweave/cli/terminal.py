@@ -14,8 +14,10 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.text import Text
 
+from unweave.errors import visible
+
 if TYPE_CHECKING:
-    from unweave.metrics import Score
+    from unweave.metrics import Relations, Score
     from unweave.theory.prior_pictures import TableAndPictures
 
 _output = Console(soft_wrap=True, highlight=False)
@@ -24,27 +26,50 @@ _output = Console(soft_wrap=True, highlight=False)
 def print_line(text: str, *, title: str = "", quiet: bool = False) -> None:
     """Print a title in bold and the text after it, unless ``quiet``."""
     if not quiet:
-        _output.print(Text.assemble((title, "bold"), text))  # not as markup: a path may contain brackets
+        # Not as markup: a path may contain brackets.
+        _output.print(Text.assemble((visible(title), "bold"), visible(text, lines=True)))
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:
     """Print rows in aligned columns; lines are not wrapped, whatever the width of the terminal."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
+    shown = [[visible(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
 def print_scores(scores: "Mapping[str, Score]", *, quiet: bool) -> None:
-    """Print scores as a table with their 95 % intervals, their range and which end of the range is better."""
+    """Print scores as a table with their 95 % intervals, their range and which end of the range is better.
+
+    Values that are biased have a corrected one beside them, to which the interval belongs. Below the table it says why
+    an interval is missing.
+    """
     if quiet:
         return
-    rows = [["score", "value", "95 % interval", "range", "better"]]
+    biased = any(score.corrected is not None for score in scores.values())
+    rows = [["score", "value", *(["corrected"] if biased else []), "95 % interval", "range", "better"]]
+    missing: dict[str, list[str]] = {}
     for name, score in scores.items():
-        interval = f"{score.low:.3f} to {score.high:.3f}" if score.low is not None else ""
-        low, high = (f"{end:g}" if end is not None else "..." for end in score.range)
+        middle, low, high = score.corrected or (None, score.low, score.high)
+        interval = f"{low:.3f} to {high:.3f}" if low is not None else ""
+        least, most = (f"{end:g}" if end is not None else "..." for end in score.range)
         better = "higher" if score.higher_is_better else "lower"
-        rows.append([name, f"{score.value:.3f}", interval, f"{low} to {high}", better])
+        corrected = ["" if middle is None else f"{middle:.3f}"] if biased else []
+        rows.append([name, f"{score.value:.3f}", *corrected, interval, f"{least} to {most}", better])
+        if low is None and score.no_interval:
+            missing.setdefault(score.no_interval, []).append(name)
     print_table(rows)
+    for why, names in missing.items():
+        print_line(f"no interval for {', '.join(names)}: {why}")
+
+
+def print_relations(relations: "Relations | None", *, quiet: bool) -> None:
+    """Print which factor sits in which latent, as a table of latents against factors for each measure."""
+    if quiet or relations is None:
+        return
+    for title, rows in relations.tables().items():
+        print_line("", title=title)
+        print_table(rows)
 
 
 def print_theory(result: "TableAndPictures", folder: Path, prefix: str = "") -> None:
@@ -61,15 +86,21 @@ def progress(first: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """A spinner on a terminal; yields the function that changes its text."""
     console = Console(stderr=True, quiet=quiet)
     with console.status(first) if console.is_terminal else Console(quiet=True).status("") as status:
-        yield status.update
+        yield lambda text: status.update(Text(visible(text)))
 
 
 def prepare_logging(quiet: bool) -> None:
     """Log messages of the library on standard error, one line each; only errors if ``quiet``."""
     handler = RichHandler(console=Console(stderr=True), show_time=False, show_path=False, show_level=False)
+    handler.addFilter(_make_visible)
     logger = logging.getLogger("unweave")
     logger.handlers = [handler]
     logger.setLevel(logging.ERROR if quiet else logging.INFO)
+
+
+def _make_visible(record: logging.LogRecord) -> bool:
+    record.msg, record.args = visible(record.getMessage()), ()
+    return True
 
 
 def typed_command() -> str:

@@ -10,12 +10,16 @@ from typing import IO, Any, final
 import numpy as np
 from numpy.typing import NDArray
 
+from unweave import memory
 from unweave.data.archives import start_of_stored
 from unweave.data.cache import Progress, converted, source_key
 from unweave.errors import UnweaveError
 
 IN_MEMORY = 1 << 27
 """Arrays of at most this many bytes are read into memory; larger ones are mapped."""
+
+LARGEST_RATIO = 1032
+"""Bytes that one byte of the compression of zip files can stand for at most."""
 
 _BLOCK = 1 << 25
 
@@ -60,9 +64,23 @@ class Npz:
         """The shape of an array, from its header."""
         return self._header(key)[0]
 
+    def _check_size(self, key: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+        """The bytes of an array; an error if the file cannot hold them, whatever its header says."""
+        size = math.prod(shape) * dtype.itemsize
+        with zipfile.ZipFile(self.path) as archive:
+            info = archive.getinfo(f"{key}.npy")
+        most = min(info.file_size, LARGEST_RATIO * info.compress_size)
+        if size > most:
+            raise self._unreadable(f"{key} claims {size:,} bytes, the file holds {most:,} at most")
+        return size
+
     def read(self, key: str) -> NDArray[Any]:
         """The array, in memory."""
         shape, dtype, fortran = self._header(key)
+        size = self._check_size(key, shape, dtype)
+        memory.check(
+            size, f"{key} in {self.path}", "store it uncompressed (numpy.savez), or take fewer images"
+        )
         try:
             with self._open(key) as member:
                 array = np.frombuffer(member.read(math.prod(shape) * dtype.itemsize), dtype)
@@ -81,7 +99,7 @@ class Npz:
             name: of the data, for the cache file.
         """
         shape, dtype, fortran = self._header(key)
-        size = math.prod(shape) * dtype.itemsize
+        size = self._check_size(key, shape, dtype)
         if size <= IN_MEMORY or fortran or not shape:
             return self.read(key)
         start = self._start(key)

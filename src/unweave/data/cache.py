@@ -12,7 +12,6 @@ import logging
 import math
 import os
 import shutil
-import time
 import uuid
 import zlib
 from collections.abc import Callable, Iterator
@@ -22,14 +21,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unweave import atomic
 from unweave.data.dataset import user_path
 from unweave.errors import UnweaveError
 
 logger = logging.getLogger("unweave")
 
 _HEADER = 128
-_ABANDONED = 6 * 3600
-"""Seconds after which an incomplete file is taken as left by a killed process."""
+ROOM = 0.9
+"""The part of the free disk that one file may take at most."""
 
 Progress = Callable[[int], None]
 """Called with the number of rows that are done."""
@@ -79,7 +79,7 @@ def cached(path: Path, shape: tuple[int, ...], build: Callable[[], NDArray[np.ui
         return found
     array = build()
     try:
-        with _incomplete(path) as part, part.open("xb") as file:
+        with _incomplete(path) as part, part.open("wb") as file:
             file.write(_header(array))
             file.write(array.data)
     except OSError as problem:
@@ -116,8 +116,9 @@ def converted(
     size = math.prod(shape) * np.dtype(dtype).itemsize
     try:
         with _incomplete(path) as part:
-            if shutil.disk_usage(path.parent).free < size + (1 << 20):
-                raise OSError("not enough room")
+            free = shutil.disk_usage(path.parent).free
+            if ROOM * free < size + (1 << 20):
+                raise OSError(f"{free / 1e6:,.0f} MB are free, of which at most {ROOM:.0%} are taken")
             logger.info("%s: converting once, %s MB in %s", name, f"{size / 1e6:,.0f}", path)
             out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
             with part.open("r+b") as file:
@@ -150,12 +151,14 @@ def _incomplete(path: Path) -> Iterator[Path]:
     """A name beside `path` for a file that becomes `path` when it is complete, and vanishes if it never is."""
     path.parent.mkdir(parents=True, exist_ok=True)
     for left in path.parent.glob("*.part"):
-        if time.time() - left.stat().st_mtime > _ABANDONED:
+        if not atomic.is_held(left):  # left by a killed process
             left.unlink(missing_ok=True)
     part = path.with_name(f"{path.name}.{uuid.uuid4().hex}.part")
     try:
-        yield part
-        part.replace(path)
+        with part.open("xb") as held:
+            atomic.hold(held.fileno())
+            yield part
+            part.replace(path)
     except BaseException:
         part.unlink(missing_ok=True)
         raise

@@ -13,7 +13,7 @@ from unweave.data.array_files import IN_MEMORY
 from unweave.data.cache import Progress, converted
 from unweave.data.dataset import user_path
 from unweave.data.indexed import IndexedDataset
-from unweave.data.pictures import COLOUR, GREY, check_size, fit
+from unweave.data.pictures import COLOUR, GREY, check_size, fit, open_picture
 from unweave.errors import UnweaveError
 
 if TYPE_CHECKING:
@@ -126,9 +126,11 @@ def _open(file: Path) -> "Image":
     import PIL.Image
 
     try:
-        image = PIL.Image.open(file)
+        image = open_picture(file)
     except PIL.UnidentifiedImageError:
         raise UnweaveError(f"{file} is not an image: remove it, or let its name begin with a dot") from None
+    except UnweaveError as error:
+        raise UnweaveError(f"{file}: {error}") from None
     except (OSError, ValueError, SyntaxError, PIL.Image.DecompressionBombError) as error:
         raise UnweaveError(f"{file} cannot be opened as an image ({error})") from None
     if image.mode not in GREY | COLOUR:

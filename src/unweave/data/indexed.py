@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.data.dataset import Batch, Dataset, channels_last
 from unweave.data.factor_index import FactorIndex
-from unweave.data.space import Array, FactorSpace, check_index
+from unweave.data.space import Array, FactorSpace, check_count, check_index
 from unweave.errors import UnweaveError
 
 _SHOWN = 512
@@ -86,7 +86,7 @@ class IndexedDataset(Dataset):
 
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` rows, drawn uniformly with replacement."""
-        index = rng.integers(self.count, size=n)
+        index = rng.integers(self.count, size=check_count(n))
         return Batch(self._take(index), None if self.rows is None else self.rows.factors(index))
 
     def held_out(self, factors: ArrayLike) -> NDArray[np.bool_]:

@@ -1,7 +1,9 @@
 """Pictures of any size and kind as arrays of one size: orientation, transparency, crop, antialiased resize."""
 
 import io
-from typing import TYPE_CHECKING, Any
+import warnings
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,15 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 GREY = {"1", "L", "LA", "La", "I;16", "I;16L", "I;16B", "I;16N"}
+FORMATS = (
+    *("PNG", "JPEG", "MPO", "WEBP", "BMP", "DIB", "GIF", "TIFF", "PPM", "TGA", "ICO", "JPEG2000", "AVIF"),
+    *("PCX", "SGI", "QOI"),
+)
+"""What is read; formats for which Pillow starts a program (EPS) are not among them."""
+
+MOST_PIXELS = 64_000_000
+"""Pixels of one picture at most; while it is converted, each takes up to 12 bytes."""
+
 COLOUR = {"P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"}
 
 
@@ -48,6 +59,31 @@ def fit(picture: "Image", size: int, channels: int, *, crop: int | None = 0) -> 
     if picture.size != (size, size):
         picture = picture.resize((size, size), PIL.Image.Resampling.BILINEAR)
     return np.asarray(picture, np.uint8).reshape(size, size, channels)
+
+
+def open_picture(source: "Path | IO[bytes]") -> "Image":
+    """A picture, of which only the header is read; one of another format or too large is refused.
+
+    Example:
+        >>> open_picture(io.BytesIO(b"%!PS-Adobe-3.0 EPSF-3.0"))  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+        ...
+        PIL.UnidentifiedImageError: cannot identify image file ...
+    """
+    import PIL.Image
+
+    PIL.Image.init()
+    if isinstance(source, Path) and not source.is_file():
+        raise UnweaveError("it is not a file but a pipe or a device")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PIL.Image.DecompressionBombWarning)  # our own bound is lower
+        picture = PIL.Image.open(source, formats=[name for name in FORMATS if name in PIL.Image.OPEN])
+    if picture.width * picture.height > MOST_PIXELS:
+        picture.close()
+        raise UnweaveError(
+            f"it has {picture.width:,} x {picture.height:,} pixels, more than {MOST_PIXELS:,}: make it smaller first"
+        )
+    return picture
 
 
 def opaque(picture: "Image", channels: int) -> "Image":
@@ -87,11 +123,11 @@ def decoded_picture(
     import PIL.Image
 
     try:
-        with PIL.Image.open(io.BytesIO(content)) as picture:
+        with open_picture(io.BytesIO(content)) as picture:
             return fit(picture, size, channels, crop=crop)
     except UnweaveError as error:
         raise UnweaveError(f"{name}: {error}") from None
-    except (OSError, ValueError, SyntaxError) as error:
+    except (OSError, ValueError, SyntaxError, EOFError, PIL.Image.DecompressionBombError) as error:
         raise UnweaveError(f"{name} is a broken image ({error})") from None
 
 

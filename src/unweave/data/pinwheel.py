@@ -1,4 +1,4 @@
-"""The pinwheel: points of the plane in spiral arms ."""
+"""The pinwheel: points of the plane in spiral arms."""
 
 from typing import Any, final
 
@@ -6,8 +6,9 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
+from unweave import memory
 from unweave.data.dataset import Batch, Dataset
-from unweave.data.space import check_index
+from unweave.data.space import check_count, check_index
 from unweave.errors import UnweaveError
 
 
@@ -16,8 +17,12 @@ class Pinwheel(Dataset):
     """Points of the plane, drawn once, in arms that curl with the radius.
 
     A point of arm ``k`` of ``A`` starts as ``(r, t)`` with ``r ~ N(1, radial^2)``, ``t ~ N(0, tangential^2)`` and is
-    turned by ``2 pi k / A + rate exp(r)``. The defaults are those of DEC appendix B; the construction is that of the
-    paper it cites, Johnson et al. 2016.
+    turned by ``2 pi k / A + rate exp(r)``.
+
+    DEC appendix B prints deviations "radial and tangential" of 0.1 and 0.3 and a rate of 0.25. Its authors pass these
+    numbers to a generator (R. P. Adams 2008) that applies the second to the radius, the first across it, and turns
+    clockwise; that gives the four spirals of their figure, so it is the default here: 0.3 along the radius, 0.1
+    across, rate -0.25. ``radial=0.1, tangential=0.3, rate=0.25``, the words as printed, gives four bars on a ring.
 
     To the networks a point is an image of 1 x 2 pixels: ``image = (point + 2) / 4``. Use linear networks and a Gaussian
     likelihood. There are no factors; ``points`` (n, 2) and ``arms`` (n,) hold the points themselves.
@@ -27,7 +32,7 @@ class Pinwheel(Dataset):
         clusters: number of arms.
         radial: standard deviation along the radius.
         tangential: standard deviation across it.
-        rate: how much the arms curl.
+        rate: how much the arms curl; less than 0: clockwise.
         seed: of the points.
 
     Example:
@@ -45,9 +50,9 @@ class Pinwheel(Dataset):
         *,
         n: int = 400,
         clusters: int = 4,
-        radial: float = 0.1,
-        tangential: float = 0.3,
-        rate: float = 0.25,
+        radial: float = 0.3,
+        tangential: float = 0.1,
+        rate: float = -0.25,
         seed: int = 0,
     ) -> None:
         if clusters < 1 or n < clusters or n % clusters:
@@ -56,13 +61,22 @@ class Pinwheel(Dataset):
             raise UnweaveError(
                 f"radial and tangential deviations must be at least 0, got {radial:g}, {tangential:g}"
             )
+        if seed < 0:
+            raise UnweaveError(f"seed of Pinwheel must be at least 0, got {seed}")
+        memory.check(100.0 * n, f"a pinwheel of {n:,} points", "choose a smaller data.n")
         rng = np.random.default_rng(seed)
         self.arms = np.repeat(np.arange(clusters), n // clusters)
         r = 1 + radial * rng.standard_normal(n)
         t = tangential * rng.standard_normal(n)
-        angle = 2 * np.pi * self.arms / clusters + rate * np.exp(r)
-        x, y = r * np.cos(angle) - t * np.sin(angle), r * np.sin(angle) + t * np.cos(angle)
-        self.points = np.stack([x, y], -1).astype(np.float32)
+        with np.errstate(all="ignore"):  # whatever becomes too large is told below
+            angle = 2 * np.pi * self.arms / clusters + rate * np.exp(r)
+            x, y = r * np.cos(angle) - t * np.sin(angle), r * np.sin(angle) + t * np.cos(angle)
+            self.points = np.stack([x, y], -1).astype(np.float32)
+        if not np.isfinite(self.points).all():
+            raise UnweaveError(
+                f"radial {radial:g}, tangential {tangential:g} and rate {rate:g} give points that are not finite: "
+                "choose smaller ones"
+            )
         self.image_shape = (1, 1, 2)
         self.space = None
         self.count = n
@@ -75,4 +89,4 @@ class Pinwheel(Dataset):
 
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` rows, each equally likely."""
-        return Batch(self.at(rng.integers(len(self.points), size=n)), None)
+        return Batch(self.at(rng.integers(len(self.points), size=check_count(n))), None)

@@ -8,7 +8,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.data.dataset import Batch, Channels, Dataset
-from unweave.data.space import Array, FactorSpace
+from unweave.data.space import Array, FactorSpace, check_count
 from unweave.errors import UnweaveError
 from unweave.slots import Slot
 
@@ -43,6 +43,7 @@ class _Chosen(Dataset):
 
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` images, each taken with its acceptance."""
+        check_count(n)
         if self.count is not None:
             rows = self._rows(n, rng)
             return Batch(self.dataset._images_of_rows(rows, rng), self.factors_at(rows))

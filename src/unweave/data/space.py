@@ -15,6 +15,20 @@ Array = NDArray[Any]
 Size = int | tuple[float, float]
 
 
+def check_count(n: int) -> int:
+    """`n` if it is a number of images that can be drawn, else an error.
+
+    Example:
+        >>> check_count(-1)
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: the number of images to draw must be a whole number from 0 up, got -1
+    """
+    if not isinstance(n, int | np.integer) or n < 0:
+        raise UnweaveError(f"the number of images to draw must be a whole number from 0 up, got {n!r}")
+    return int(n)
+
+
 @dataclass(frozen=True)
 class FactorSpace:
     """The product of K factors, each discrete (classes 0 .. size-1) or continuous (an interval [low, high]).
@@ -139,7 +153,7 @@ class FactorSpace:
             >>> space.sample(5, np.random.default_rng(0), fixed={"x": 3})[:, 0]
             array([3., 3., 3., 3., 3.])
         """
-        points = np.empty((n, len(self)), self._dtype)
+        points = np.empty((check_count(n), len(self)), self._dtype)
         for k, size in enumerate(self.sizes):
             points[:, k] = _draw(size, n, rng)
         if not fixed:

@@ -12,7 +12,8 @@ from unweave.data.dataset import Batch, Dataset, channels_last
 from unweave.data.dsprites import DSprites
 from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
-from unweave.data.space import Array, FactorSpace
+from unweave.data.pictures import open_picture
+from unweave.data.space import Array, FactorSpace, check_count
 from unweave.errors import UnweaveError, check_choice
 
 _SIZE = 64
@@ -116,7 +117,7 @@ class BusySprites(IndexedDataset):
 
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` sprites, uniform in their factors, each with nuisance of its own."""
-        rows = rng.integers(self.count, size=n)
+        rows = rng.integers(self.count, size=check_count(n))
         assert self.rows is not None
         return Batch(self._images_of_rows(rows, rng), self.rows.factors(rows))
 
@@ -155,14 +156,12 @@ class BusySprites(IndexedDataset):
         return ground.reshape(-1, 3 * _SIZE)
 
     def _scream(self) -> NDArray[np.uint8]:
-        import PIL.Image
-
         path = self.originals[0].require(self.name, self.stand_in)
         try:
-            with PIL.Image.open(path) as picture:
+            with open_picture(path) as picture:
                 picture.thumbnail((350, 274))
                 pixels = np.asarray(picture.convert("RGB"), np.uint8)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, SyntaxError) as error:
             raise UnweaveError(f"{path} cannot be read as an image ({error})") from None
         if min(pixels.shape[:2]) < _SIZE:
             raise UnweaveError(f"{path} must have at least 64 x 64 pixels, got {pixels.shape[:2]}")

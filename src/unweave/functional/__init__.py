@@ -5,6 +5,7 @@ from unweave.functional.blur import blur, blur_profile
 from unweave.functional.decomposition import (
     half_log_determinant,
     pointwise_dimension_wise_kl,
+    pointwise_exclusive_kl,
     pointwise_inclusive_kl,
     pointwise_mutual_information,
     pointwise_total_correlation,
@@ -43,6 +44,7 @@ __all__ = [
     "mmd",
     "permute_dims",
     "pointwise_dimension_wise_kl",
+    "pointwise_exclusive_kl",
     "pointwise_inclusive_kl",
     "pointwise_mutual_information",
     "pointwise_total_correlation",

@@ -7,7 +7,7 @@ the name. They take ``log q(z)`` and ``log q(z_j)`` from :func:`unweave.function
 """
 
 from torch import Tensor
-from torch.distributions import Distribution
+from torch.distributions import Distribution, MultivariateNormal
 
 from unweave.functional.aggregate_posterior import Aggregate, aggregate
 from unweave.functional.divergence import factorises
@@ -79,6 +79,30 @@ def pointwise_inclusive_kl(prior: Distribution, q: Distribution, z: Tensor) -> T
     return prior.log_prob(z) - aggregate(q, z).joint
 
 
+def pointwise_exclusive_kl(
+    prior: Distribution, q: Distribution, z: Tensor, weights: Tensor | None = None
+) -> Tensor:
+    """``log q(z) - log p(z)`` at samples ``z ~ q(z)``, ``(n,)``; its mean is ``KL(q(z) || p(z))`` in nats.
+
+    Args:
+        prior: ``p(z)``.
+        q: the posteriors whose mixture is ``q(z)``.
+        z: codes drawn from them, ``(n, latents)``.
+        weights: of the posteriors at each code, see :func:`unweave.functional.mixture_weights`; "split" is DEC Eq.
+            10b; none: equal weights, which is exact if ``q`` are the posteriors of all data.
+
+    Reference: DEC appendix C, Eq. 10.
+
+    Example:
+        >>> import torch
+        >>> from torch.distributions import Independent, Normal
+        >>> p = Independent(Normal(torch.zeros(2), torch.ones(2)), 1)
+        >>> pointwise_exclusive_kl(p, p.expand((4,)), torch.zeros(1, 2)).abs() < 1e-6
+        tensor([True])
+    """
+    return aggregate(q, z, weights).joint - prior.log_prob(z)
+
+
 def half_log_determinant(q: Distribution) -> Tensor:
     """``1/2 log|S(x)|`` of Gaussian posteriors with covariance ``S``, ``(n,)``: their entropy without its constant.
 
@@ -90,4 +114,7 @@ def half_log_determinant(q: Distribution) -> Tensor:
         >>> half_log_determinant(Independent(Normal(torch.zeros(1, 2), torch.full((1, 2), 2.0)), 1))
         tensor([1.3863])
     """
+    if isinstance(q, MultivariateNormal):
+        diagonal: Tensor = q.scale_tril.diagonal(dim1=-2, dim2=-1)
+        return diagonal.log().sum(-1)
     return q.stddev.log().sum(-1)

@@ -52,6 +52,8 @@ def kl(q: Distribution, p: Distribution, z: Tensor) -> Tensor:
     """
     if factorises(q) and isinstance(each := factors(q), PathwiseNormal):
         return each.detached().log_prob(z).sum(-1) - p.log_prob(z)
+    if factorises(q) and factorises(p):
+        return kl_per_latent(q, p, z).sum(-1)
     try:
         return kl_divergence(q, p.expand(q.batch_shape))
     except NotImplementedError:
@@ -77,10 +79,31 @@ def kl_per_latent(q: Distribution, p: Distribution, z: Tensor) -> Tensor:
     q_each, p_each = factors(q), factors(p)
     if isinstance(q_each, PathwiseNormal):
         return q_each.detached().log_prob(z) - p_each.log_prob(z)
+    if isinstance(q_each, Normal) and isinstance(p_each, Normal):
+        return normal_kl(q_each, p_each)
     try:
         return kl_divergence(q_each, p_each)
     except NotImplementedError:
         return q_each.log_prob(z) - p_each.log_prob(z)
+
+
+def normal_kl(q: Normal, p: Normal) -> Tensor:
+    """``KL(q || p) = 1/2 (r^2 + (mean_q - mean_p)^2 / scale_p^2 - 1) - log r`` of Gaussians, ``r = scale_q / scale_p``.
+
+    PyTorch takes the logarithm of ``r^2``, which is 0 in float32 from a log-variance of -88 on, so that the KL becomes
+    infinite and its gradient NaN. The logarithm of ``r`` is half the log-variance down to -174.
+
+    Example:
+        >>> import torch
+        >>> log_variance = torch.tensor(-100.0, requires_grad=True)
+        >>> value = normal_kl(Normal(torch.zeros(()), (0.5 * log_variance).exp()), Normal(0.0, 1.0))
+        >>> value.backward()
+        >>> value.item(), log_variance.grad.item()
+        (49.5, -0.5)
+    """
+    ratio = q.scale / p.scale
+    distance = (q.loc - p.loc) / p.scale
+    return 0.5 * (ratio.square() + distance.square() - 1) - ratio.log()
 
 
 def kl_parts(q: Distribution, p: Distribution, z: Tensor) -> Tensor:

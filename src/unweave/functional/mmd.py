@@ -6,6 +6,8 @@ from typing import Literal
 import torch
 from torch import Tensor
 
+from unweave.errors import UnweaveError
+
 Kernel = Callable[[Tensor, Tensor], Tensor]
 
 SCALES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -87,6 +89,10 @@ def over_scales(kernel: Callable[..., Tensor], widths: Sequence[float]) -> Kerne
 
 
 def _among(x: Tensor, kernel: Kernel) -> Tensor:
+    if len(x) < 2:
+        raise UnweaveError(
+            f"the MMD needs samples of at least 2 points, got {len(x)}: choose a larger batch_size"
+        )
     values = kernel(x, x)
     return (values.sum() - values.diagonal().sum()) / (len(x) * (len(x) - 1))
 

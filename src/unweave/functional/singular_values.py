@@ -1,4 +1,6 @@
-"""Largest singular values of large matrices."""
+"""Largest singular values of large matrices, and principal components of data that do not fit into memory."""
+
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor
@@ -27,3 +29,29 @@ def singular_values(matrix: Tensor, rank: int, *, extra: int = 20, passes: int =
         basis = torch.linalg.qr(matrix @ basis).Q
     values: Tensor = torch.linalg.svdvals(basis.T @ matrix)[:rank]
     return torch.cat([values, values.new_zeros(rank - len(values))])
+
+
+def principal_variances(blocks: Iterable[Tensor], rank: int) -> Tensor:
+    """The ``rank`` largest variances of data along their principal components, largest first, exactly.
+
+    Only the matrix of second moments is kept, ``(features, features)`` in double precision. Zeros are appended if there
+    are fewer than ``rank`` features.
+
+    Args:
+        blocks: the data in parts ``(n, ...)``; what follows the first axis is one observation.
+        rank: how many.
+
+    Example:
+        >>> data = torch.tensor([[2.0, 0.0], [-2.0, 0.0], [0.0, 1.0], [0.0, -1.0]])
+        >>> principal_variances(data.split(3), 2)
+        tensor([2.0000, 0.5000])
+    """
+    count, total, moment = 0, torch.zeros(()), torch.zeros(())
+    for block in blocks:
+        rows = block.flatten(1)
+        count += len(rows)
+        total = total + rows.double().sum(0)
+        moment = moment + (rows.T @ rows).double()
+    mean = total / count
+    values = torch.linalg.eigvalsh(moment / count - torch.outer(mean, mean)).flip(0)[:rank].clamp(min=0)
+    return torch.cat([values, values.new_zeros(rank - len(values))]).float()

@@ -1,16 +1,19 @@
 """What an encoder makes of a sample of a data set, stored beside a run."""
 
 import io
-import logging
+import os
+import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unweave import atomic
+from unweave import artefacts
 
-logger = logging.getLogger("unweave")
+_DAMAGE = (ValueError, KeyError, TypeError, OSError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error)
+"""What numpy raises for a file that it cannot read."""
 
 Floats = NDArray[np.floating]
 
@@ -57,17 +60,21 @@ class Codes:
             arrays["factors"] = self.factors
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)
-        atomic.write(path, buffer.getvalue())
+        artefacts.write(path, buffer.getvalue())
 
     @classmethod
     def load(cls, path: Path) -> "Codes | None":
-        """The arrays of a file that :meth:`save` wrote; ``None`` if it is missing or damaged."""
-        if not path.exists():
+        """The arrays of a file that :meth:`save` wrote, ``None`` if there is none; a damaged one is an error."""
+        if not os.path.lexists(path):
             return None
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                factors = file.get("factors")
-                return cls(file["means"], file["scales"], file["kl"], factors, file["nll"], int(file["step"]))
-        except Exception as error:  # whatever numpy raises for a damaged file
-            logger.warning("%s is damaged (%s); encoding again", path.name, type(error).__name__)
-            return None
+        content = artefacts.read(path)
+        with (
+            artefacts.structure_of(path, *_DAMAGE),
+            np.load(io.BytesIO(content), allow_pickle=False) as file,
+        ):
+            factors = file.get("factors")
+            codes = cls(file["means"], file["scales"], file["kl"], factors, file["nll"], int(file["step"]))
+            counts = {len(rows) for rows in (codes.means, codes.scales, codes.kl)}
+            if len(counts) > 1 or codes.means.ndim != 2 or codes.means.shape != codes.scales.shape:
+                raise ValueError("its arrays are not of the same images")
+            return codes

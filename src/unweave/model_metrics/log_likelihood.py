@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unweave.errors import UnweaveError
+from unweave.likelihoods import Likelihood
 from unweave.metrics import Score
 from unweave.metrics.score import interval_of_mean
 from unweave.model_metrics.model_metric import Evaluated, ModelMetric
@@ -73,7 +74,7 @@ def log_likelihood(
     """The mean importance-weighted bound on ``log p(x)`` in nats per image, with the interval of that mean.
 
     A likelihood that is a loss without its constant (MSE, overlap losses) gives a number for comparison only;
-    ``constants["normalised"]`` is then ``False``.
+    ``constants["normalised"]`` is then ``False``. With standardised images it is the density of those.
 
     Args:
         vae: a VAE; a GAN has no likelihood, which is an error.
@@ -135,8 +136,6 @@ def _log_likelihood(vae: object, images: NDArray[Any], particles: int, tell: Cal
         bound, used = iwae(vae, as_tensor(images[i : i + 1], vae.device), particles=particles)
         bounds.append(float(bound))
         effective.append(float(used))
-    name = type(vae.likelihood).__name__
-    loss = name == "MSE" or getattr(vae.likelihood, "augmentation", None) is not None
     return Score(
         "log_likelihood",
         *interval_of_mean(np.array(bounds)),
@@ -148,7 +147,9 @@ def _log_likelihood(vae: object, images: NDArray[Any], particles: int, tell: Cal
             "particles": particles,
             "images": len(images),
             "effective_particles": float(np.mean(effective)),
-            "normalised": not loss,
-            "likelihood": name,
+            "normalised": vae.likelihood.normalised,
+            "likelihood": " of ".join(
+                type(part).__name__ for part in vae.likelihood.modules() if isinstance(part, Likelihood)
+            ),
         },
     )

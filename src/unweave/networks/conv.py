@@ -1,7 +1,7 @@
 """Convolutional encoder and up-convolutional decoder of FAC appendix A, REC table A3 and SBD tables 1 and 2."""
 
 import math
-from typing import final
+from typing import Literal, final
 
 from torch import Tensor, nn
 
@@ -30,13 +30,14 @@ class Conv(ImageEncoder):
 
     | published table | options |
     |---|---|
-    | FAC table 1 (2D Shapes) | ``hidden=(128,)`` |
-    | FAC tables 2, 3; REC table A3 (the defaults) | |
+    | FAC table 1, DEC table 1a (2D Shapes) | ``hidden=(128,), hidden_activation="none"`` |
+    | FAC tables 2, 3 | ``hidden_activation="none"`` |
+    | REC table A3 (the defaults) | |
     | SBD table 1 | ``channels=(64, 64, 64, 64), initialisation="truncated_normal"`` |
     | SBD table 2 | ``initialisation="truncated_normal"`` |
 
-    FAC prints no ReLU behind its linear layer, REC does. There is one here: two linear layers in a row are equivalent
-    to one.
+    FAC and DEC print no ReLU behind their linear layer, REC does. There is one unless told otherwise: two linear layers
+    in a row are equivalent to one of low rank.
 
     Args:
         image_shape: (channels, height, width) of the images.
@@ -44,6 +45,7 @@ class Conv(ImageEncoder):
         channels: output channels of each convolution, from the image on.
         hidden: widths of the linear layers between the convolutions and the output.
         initialisation: PyTorch's "default", or "truncated_normal" weights with zero biases (SBD appendix A).
+        hidden_activation: behind these linear layers.
 
     Example:
         >>> import torch
@@ -59,6 +61,7 @@ class Conv(ImageEncoder):
         channels: tuple[int, ...] = (32, 32, 64, 64),
         hidden: tuple[int, ...] = (256,),
         initialisation: Initialisation = "default",
+        hidden_activation: Literal["relu", "none"] = "relu",
     ) -> None:
         super().__init__(image_shape, features, channels=channels, hidden=hidden)
         shapes, last = encoder_layers(self.image_shape, channels)
@@ -67,7 +70,10 @@ class Conv(ImageEncoder):
             layers += [(Downconv2d if stride == 2 else SameConv2d)(inputs, outputs), ChainReLU()]
         self.convolutions = Chain(*layers)
         widths = (math.prod(last), *hidden)
-        self.linear = nn.Sequential(*linear_stack(widths), nn.Linear(widths[-1], features))
+        layers = linear_stack(widths)
+        if hidden_activation == "none":
+            layers = layers[::2]
+        self.linear = nn.Sequential(*layers, nn.Linear(widths[-1], features))
         initialise(self, initialisation)
 
     def forward(self, images: Tensor) -> Tensor:
@@ -87,6 +93,7 @@ class Deconv(ImageDecoder):
     | published table | options |
     |---|---|
     | FAC table 1 (2D Shapes) | ``hidden=(128,)`` |
+    | DEC table 1a (2D Shapes) | ``channels=(64, 64, 64, 32), hidden=(128,)`` |
     | FAC tables 2, 3; REC table A3 (the defaults) | |
     | SBD table 1 | ``channels=(64, 64, 64, 64, 64), hidden=(), initialisation="truncated_normal"`` |
     | SBD table 2 | ``channels=(64, 64, 64, 32, 32), hidden=(), initialisation="truncated_normal"`` |

@@ -7,6 +7,7 @@ from unweave.objectives.adversarial import AAE, FactorVAE
 from unweave.objectives.aggregate import DIPVAE, BetaTCVAE, DecompositionVAE, InformationDropout
 from unweave.objectives.bound import AnnealedVAE, BetaVAE, MaxEntropyVAE
 from unweave.objectives.core import Annealed, Averaged, CriticLoss, Loss, Objective, Progress
+from unweave.objectives.ramps import Ramp, Ramped
 from unweave.slots import Slot
 
 _OBJECTIVES: dict[str, type[Objective]] = {
@@ -39,4 +40,6 @@ __all__ = [
     "MaxEntropyVAE",
     "Objective",
     "Progress",
+    "Ramp",
+    "Ramped",
 ]

@@ -5,6 +5,7 @@ from typing import ClassVar, Literal, final
 
 import torch
 from torch import Tensor
+from torch.distributions import Distribution
 from torch.nn import Parameter
 
 from unweave.errors import UnweaveError, check_positive
@@ -15,6 +16,7 @@ from unweave.functional.density_ratio import (
     permute_dims,
 )
 from unweave.networks import Discriminator
+from unweave.networks.layers import Initialisation
 from unweave.objectives.core import CriticLoss, Loss, Objective, Progress, bound, check_non_negative, frozen
 from unweave.slots import Form
 from unweave.vae import VAE
@@ -26,13 +28,26 @@ class _DiscriminatorObjective(Objective, ABC):
     target: Literal["marginals", "prior"] = "prior"
 
     def __init__(
-        self, latents: int, gamma: float, critic_layers: int, critic_width: int, critic_learning_rate: float
+        self,
+        latents: int,
+        gamma: float,
+        critic_layers: int,
+        critic_width: int,
+        critic_learning_rate: float,
+        critic_slope: float,
+        critic_initialisation: Initialisation,
     ) -> None:
         super().__init__()
         check_non_negative(gamma=gamma)
         check_positive("objective.critic_learning_rate", critic_learning_rate)
         self.gamma = gamma
-        self.critic = Discriminator(latents, layers=critic_layers, width=critic_width)
+        self.critic = Discriminator(
+            latents,
+            layers=critic_layers,
+            width=critic_width,
+            slope=critic_slope,
+            initialisation=critic_initialisation,
+        )
         self.critic_learning_rate = critic_learning_rate
 
     def check(self, vae: VAE) -> None:
@@ -48,9 +63,19 @@ class _DiscriminatorObjective(Objective, ABC):
         """Those of the discriminator."""
         return list(self.critic.parameters())
 
-    def _divergence(self, z: Tensor) -> Tensor:
+    def _divergence(self, z: Tensor, prior: Distribution) -> Tensor:
+        """The discriminator's estimate of ``KL(q(z) || target)``, with its gradients in ``z`` and in the prior.
+
+        The ratio that the discriminator estimates holds the target as it is, so it passes no gradient on to a prior
+        that is learned. That gradient needs no ratio: it is ``-E_q(z)[d log p(z)]``, because ``q(z)`` does not depend
+        on the prior. It is added to the estimate as a term whose value is zero.
+        """
         with frozen(self.critic):
-            return log_density_ratio(self.critic(z)).mean()
+            divergence = log_density_ratio(self.critic(z)).mean()
+        if self.target == "marginals":
+            return divergence
+        log_prior = prior.log_prob(z.detach()).mean()
+        return divergence - (log_prior - log_prior.detach()) if log_prior.requires_grad else divergence
 
     def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
         """The discriminator's cross-entropy on the VAE's codes and on samples of the target."""
@@ -72,7 +97,8 @@ class FactorVAE(_DiscriminatorObjective):
     The target is the product of ``q``'s marginals, so that the divergence is the total correlation (FAC Eq. 2), or the
     prior (FAC Eq. 12). Each step follows FAC algorithm 2: the VAE is updated on a first batch with the discriminator
     fixed; then the discriminator learns to tell the codes of that batch, drawn before the update, from the codes of a
-    second batch, drawn after it and permuted (target "prior": from samples of the prior).
+    second batch, drawn after it and permuted (target "prior": from samples of the prior). FAC's prior is fixed; one
+    that is learned gets the gradient of both divergences to it.
 
     Args:
         latents: size of the code.
@@ -81,6 +107,8 @@ class FactorVAE(_DiscriminatorObjective):
         critic_layers: hidden layers of the discriminator.
         critic_width: units in each.
         critic_learning_rate: step size of the discriminator's Adam(0.5, 0.9); FAC uses 1e-4 or 1e-5.
+        critic_slope: slope of the discriminator's leaky ReLUs below zero, which FAC does not give.
+        critic_initialisation: of the discriminator; "truncated_normal" in SBD appendix A.
 
     Reference: FAC Eq. 2, 3, 12, algorithms 1 and 2, appendix A.
 
@@ -115,15 +143,25 @@ class FactorVAE(_DiscriminatorObjective):
         critic_layers: int = 6,
         critic_width: int = 1000,
         critic_learning_rate: float = 1e-4,
+        critic_slope: float = 0.2,
+        critic_initialisation: Initialisation = "default",
     ) -> None:
-        super().__init__(latents, gamma, critic_layers, critic_width, critic_learning_rate)
+        super().__init__(
+            latents,
+            gamma,
+            critic_layers,
+            critic_width,
+            critic_learning_rate,
+            critic_slope,
+            critic_initialisation,
+        )
         self.target = target
         self.batches = 2 if target == "marginals" else 1
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """The bound of the first batch plus ``gamma`` times the discriminator's estimate of the divergence."""
-        _, z, _, reconstruction, kl, terms = bound(vae, images.chunk(self.batches)[0])
-        divergence = self._divergence(z)
+        _, z, prior, reconstruction, kl, terms = bound(vae, images.chunk(self.batches)[0])
+        divergence = self._divergence(z, prior)
         terms["total_correlation" if self.target == "marginals" else "aggregate_kl"] = divergence
         total = reconstruction + progress.hold(kl) + self.gamma * divergence
         return Loss(total, reconstruction, terms, codes=z.detach())
@@ -139,6 +177,8 @@ class AAE(_DiscriminatorObjective):
         critic_layers: hidden layers of the discriminator.
         critic_width: units in each.
         critic_learning_rate: step size of the discriminator's Adam(0.5, 0.9).
+        critic_slope: slope of the discriminator's leaky ReLUs below zero, which FAC does not give.
+        critic_initialisation: of the discriminator; "truncated_normal" in SBD appendix A.
 
     Reference: FAC Eq. 7 and figure 23.
 
@@ -158,7 +198,6 @@ class AAE(_DiscriminatorObjective):
         ),
     )
     held: ClassVar[str | None] = None
-    needs_prior: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -168,12 +207,22 @@ class AAE(_DiscriminatorObjective):
         critic_layers: int = 6,
         critic_width: int = 1000,
         critic_learning_rate: float = 1e-4,
+        critic_slope: float = 0.2,
+        critic_initialisation: Initialisation = "default",
     ) -> None:
-        super().__init__(latents, gamma, critic_layers, critic_width, critic_learning_rate)
+        super().__init__(
+            latents,
+            gamma,
+            critic_layers,
+            critic_width,
+            critic_learning_rate,
+            critic_slope,
+            critic_initialisation,
+        )
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """Reconstruction plus ``gamma`` times the discriminator's estimate of ``KL(q(z) || p(z))``."""
-        _, z, _, reconstruction, _, terms = bound(vae, images)
-        divergence = self._divergence(z)
+        _, z, prior, reconstruction, _, terms = bound(vae, images)
+        divergence = self._divergence(z, prior)
         terms["aggregate_kl"] = divergence
         return Loss(reconstruction + self.gamma * divergence, reconstruction, terms, codes=z.detach())

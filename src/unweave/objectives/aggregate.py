@@ -18,6 +18,7 @@ from unweave.functional.aggregate_posterior import (
 )
 from unweave.functional.decomposition import (
     pointwise_dimension_wise_kl,
+    pointwise_exclusive_kl,
     pointwise_inclusive_kl,
     pointwise_mutual_information,
     pointwise_total_correlation,
@@ -273,8 +274,13 @@ class DecompositionVAE(Objective):
     """``L = E_q[-log p(x|z)] + beta * KL(q(z|x) || p(z)) + alpha * D(q(z), p(z))``.
 
     ``D`` is the inclusive KL, ``KL(p(z) || q(z))``, with ``q(z)`` the mixture, with equal weights, of the posteriors of
-    the batch or of all data, and as many samples of ``p(z)`` as there are images in the batch; or the unbiased MMD
-    between the codes of the batch and as many samples of ``p(z)``.
+    the batch or of all data, and as many samples of ``p(z)`` as there are images in the batch; the exclusive KL,
+    ``KL(q(z) || p(z)) = -H[q(z)] - E_q(z)[log p(z)]``; or the unbiased MMD between the codes of the batch and as many
+    samples of ``p(z)``.
+
+    The exclusive KL takes ``log q(z_b)`` at the batch's own codes, by DEC Eq. 10b if ``q(z)`` is that of the batch, and
+    exactly if it is that of all data. By Eq. 10b, in batches much smaller than the data set, it behaves as more weight
+    on ``KL(q(z|x) || p(z))`` and may be negative: DEC appendix C, ``unweave theory entropy``.
 
     The kernels of the MMD are summed over the widths ``C = 2 * latents * scale``: twice the latents is the expected
     squared distance of two samples of a standard normal prior. The Gaussian kernel is ``exp(-||x - y||^2 / C)``.
@@ -282,14 +288,15 @@ class DecompositionVAE(Objective):
     Args:
         alpha: weight of the divergence.
         beta: weight of the KL.
-        divergence: "inclusive_kl" or "mmd".
-        aggregate: the images in ``q(z)`` of the inclusive KL: those of the "batch", or all "data" (only for small data
-            sets, because each step then encodes all of them).
+        divergence: "inclusive_kl", "exclusive_kl" or "mmd".
+        aggregate: the images in ``q(z)`` of a KL: those of the "batch", or all "data" (only for small data sets,
+            because each step then encodes all of them).
         kernel: that of the MMD, "imq" (inverse multiquadratic) or "gaussian".
         norm: in the inverse multiquadratic kernel, "squared" as in its reference, or "plain" as DEC prints it.
         scales: widths of the kernel, in units of ``2 * latents``.
+        dataset_size: ``n`` of Eq. 10b for the exclusive KL of the batch; none: the size of the data set.
 
-    Reference: DEC Eq. 7, section 6.3 and appendix B.
+    Reference: DEC Eq. 7, section 6.3, appendices B and C, Eq. 10.
 
     Example:
         >>> import torch
@@ -310,6 +317,11 @@ class DecompositionVAE(Objective):
             "DEC Eq. 7 and section 6.3",
             "objective=DecompositionVAE objective.alpha=1000 objective.divergence=mmd",
         ),
+        Form(
+            "E_q[-log p(x|z)] + beta KL(q(z|x) ‖ p(z)) + alpha KL(q(z) ‖ p(z))",
+            "DEC Eq. 7 and appendix C, Eq. 10",
+            "objective=DecompositionVAE objective.alpha=1 objective.divergence=exclusive_kl",
+        ),
     )
 
     def __init__(
@@ -317,29 +329,49 @@ class DecompositionVAE(Objective):
         *,
         alpha: float = 1.0,
         beta: float = 1.0,
-        divergence: Literal["inclusive_kl", "mmd"] = "inclusive_kl",
+        divergence: Literal["inclusive_kl", "exclusive_kl", "mmd"] = "inclusive_kl",
         aggregate: Literal["batch", "data"] = "batch",
         kernel: Literal["imq", "gaussian"] = "imq",
         norm: Literal["squared", "plain"] = "squared",
         scales: tuple[float, ...] = SCALES,
+        dataset_size: int | None = None,
     ) -> None:
         super().__init__()
         check_non_negative(alpha=alpha, beta=beta)
+        check_at_least("objective.dataset_size", dataset_size, 1)
         if not scales or min(scales) <= 0:
             raise UnweaveError(f"objective.scales must be numbers greater than 0, got {list(scales)}")
         self.alpha, self.beta, self.divergence, self.aggregate = alpha, beta, divergence, aggregate
         self.kernel, self.norm, self.scales = kernel, norm, scales
         self.data: Tensor | None = None
+        self.dataset_size = dataset_size
 
     def check(self, vae: VAE) -> None:
-        """The inclusive KL needs posteriors that factorise."""
+        """A KL of ``q(z)`` needs posteriors that factorise; samples of a learned prior must be differentiable."""
         super().check(vae)
-        if self.divergence == "inclusive_kl":
+        if self.divergence != "mmd":
             _check_posterior(self.name, vae)
+        learned = any(p.requires_grad for p in vae.prior.parameters())
+        if self.divergence != "exclusive_kl" and learned and not vae.prior().has_rsample:
+            raise UnweaveError(
+                f"{self.name} trains a prior through samples of it, but those of {type(vae.prior).__name__} have no "
+                f"rsample, so that its parameters would get a wrong gradient: choose a prior without learned "
+                f"parameters (such as prior=StandardNormal), or objective=BetaVAE, which draws no samples of it"
+            )
 
     def prepare(self, data: TrainingData, batch: int) -> None:
-        """With ``aggregate="data"``, load all images."""
-        if self.divergence != "inclusive_kl" or self.aggregate != "data":
+        """With ``aggregate="data"``, load all images; for Eq. 10b, read their number; both check the batch."""
+        if self.divergence == "mmd" and batch < 2:
+            raise UnweaveError(f"objective.divergence=mmd needs a batch_size of at least 2, got {batch}")
+        if self.divergence == "exclusive_kl" and self.aggregate == "batch":
+            if self.dataset_size is None and data.count is None:
+                raise UnweaveError(
+                    f"objective.divergence=exclusive_kl needs the number of images of the data set, but {data.name} "
+                    f"has none: set objective.dataset_size"
+                )
+            self.dataset_size = self.dataset_size or data.count
+            mixture_weights("split", batch, self.dataset_size)
+        if self.divergence == "mmd" or self.aggregate != "data":
             return
         if data.count is None or data.count > _MOST_IMAGES:
             raise UnweaveError(
@@ -351,13 +383,17 @@ class DecompositionVAE(Objective):
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """The bound plus ``alpha`` times the divergence of ``q(z)`` and the prior."""
         q, z, prior, reconstruction, kl, terms = bound(vae, images)
-        draw: Callable[..., Tensor] = prior.rsample if prior.has_rsample else prior.sample
-        samples = draw((len(z),))
-        if self.divergence == "mmd":
-            divergence = mmd(z, samples, self._kernel(z.shape[1]))
+        posteriors = q if self.data is None else vae.encode(self.data.to(images.device))
+        if self.divergence == "exclusive_kl":
+            own = None if self.data is not None else mixture_weights("split", len(z), self.dataset_size)
+            divergence = pointwise_exclusive_kl(prior, posteriors, z, own).mean()
         else:
-            posteriors = q if self.data is None else vae.encode(self.data.to(images.device))
-            divergence = pointwise_inclusive_kl(prior, posteriors, samples).mean()
+            draw: Callable[..., Tensor] = prior.rsample if prior.has_rsample else prior.sample
+            samples = draw((len(z),))
+            if self.divergence == "mmd":
+                divergence = mmd(z, samples, self._kernel(z.shape[1]))
+            else:
+                divergence = pointwise_inclusive_kl(prior, posteriors, samples).mean()
         terms[self.divergence] = divergence
         return Loss(
             reconstruction + self.beta * progress.hold(kl) + self.alpha * divergence, reconstruction, terms

@@ -3,7 +3,7 @@
 from typing import ClassVar, final
 
 from torch import Tensor
-from torch.distributions import Normal
+from torch.distributions import MultivariateNormal, Normal
 
 from unweave.errors import UnweaveError
 from unweave.functional.decomposition import half_log_determinant
@@ -150,7 +150,7 @@ class MaxEntropyVAE(Objective):
         """Needs a Gaussian posterior: ``S`` is its covariance."""
         super().check(vae)
         q = example_posteriors(vae.posterior, vae.device)
-        if not (factorises(q) and isinstance(factors(q), Normal)):
+        if not isinstance(factors(q) if factorises(q) else q, Normal | MultivariateNormal):
             raise UnweaveError(
                 f"MaxEntropyVAE is defined for Gaussian posteriors, but {type(vae.posterior).__name__} is not one: "
                 f"choose posterior=DiagonalNormal"

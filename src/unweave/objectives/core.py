@@ -197,6 +197,10 @@ class Objective(nn.Module, ABC):
         """The parameters of the critic's optimiser, which the model's does not get; empty if there is no critic."""
         return []
 
+    def joint_parameters(self, vae: VAE) -> list[Parameter]:
+        """Those of the critic's parameters that the step of the model changes as well."""
+        return []
+
     def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
         """The critic's loss, after the step of the model that produced ``loss``; ``turn`` counts from 0."""
         raise NotImplementedError
@@ -278,7 +282,7 @@ def _as_floats(named: dict[str, Tensor]) -> dict[str, float | list[float]]:
     return {name: value.detach().tolist() for name, value in named.items()}
 
 
-class _Wrapper(Objective, ABC):
+class Wrapper(Objective, ABC):
     """An objective that changes another one and takes from it everything that it does not override."""
 
     def __init__(self, objective: Objective) -> None:
@@ -313,7 +317,7 @@ class _Wrapper(Objective, ABC):
 
 
 @final
-class Annealed(_Wrapper):
+class Annealed(Wrapper):
     """Any objective with its KL held at a capacity: ``w * KL`` becomes ``w * |KL - C|``, with ``C`` growing from 0.
 
     ``C`` grows linearly to ``capacity`` over ``steps`` steps and stays there; ``w`` is the weight that the objective
@@ -357,7 +361,7 @@ class Annealed(_Wrapper):
 
 
 @final
-class Averaged(_Wrapper):
+class Averaged(Wrapper):
     """Any objective in the units of paper REC: means over image elements and over latents.
 
     ``total = reconstruction / D + (total' - reconstruction) / L`` for an image of ``D`` elements and ``L`` latents,
@@ -372,8 +376,8 @@ class Averaged(_Wrapper):
     Example:
         >>> import torch
         >>> from unweave.objectives import BetaVAE
-        >>> vae = VAE.assemble((1, 32, 32), 4, likelihood="MSE")
-        >>> loss = Averaged(BetaVAE(beta=0.001))(vae, torch.rand(2, 1, 32, 32), Progress(0, 1))
+        >>> vae = VAE.assemble((1, 32, 32), 4, likelihood="MSE").double()
+        >>> loss = Averaged(BetaVAE(beta=0.001))(vae, torch.rand(2, 1, 32, 32).double(), Progress(0, 1))
         >>> bool(torch.isclose(loss.total, loss.reconstruction / 1024 + 0.001 * loss.terms["kl"] / 4))
         True
     """

@@ -1,16 +1,19 @@
 """Priors of nested norms: generalised Gaussian, Lp-nested symmetric, independent subspaces."""
 
-from typing import Any, final
+import math
+from typing import Any, Literal, final
 
 import torch
 from torch import Tensor
-from torch.distributions import Independent
+from torch.distributions import Distribution, Gamma, HalfNormal, Independent, LogNormal
 
 from unweave.errors import UnweaveError, check_positive
 from unweave.priors.core import Prior
 from unweave.priors.exponents import Exponents
 from unweave.priors.symmetric import ExponentialPower, LpNestedSymmetric
 from unweave.priors.tree import Tree
+
+Radial = Literal["power", "half_normal", "log_normal", "gamma"]
 
 
 @final
@@ -24,6 +27,8 @@ class GeneralizedNormal(Prior):
         p: exponent, one for all latents or one for each.
         tau: inverse scale; none: ``1 / p``, so that ``p = 2`` is the standard normal and ``p = 1`` Laplace(0, 1).
         learned: train the exponent of each latent, within [0.5, 20].
+        kappa: the measure of kurtosis instead of ``p``, greater than -1: ``p = 2 / (1 + kappa)``, so that 0 is normal,
+            1 Laplace, more than 0 leptokurtic, less than 0 platykurtic; none: ``p`` as given.
 
     Reference: ISA Eq. 5.
 
@@ -40,9 +45,10 @@ class GeneralizedNormal(Prior):
         p: float | tuple[float, ...] = 1.0,
         tau: float | None = None,
         learned: bool = False,
+        kappa: float | None = None,
     ) -> None:
         super().__init__(latents)
-        start = _one_each("prior.p", p, latents, "latent")
+        start = _one_each("prior.p", p if kappa is None else exponent_of(kappa), latents, "latent")
         check_positive("prior.tau", tau)
         self.tau = tau
         self.exponents = Exponents(start, [learned] * latents)
@@ -66,6 +72,10 @@ class LpNested(Prior):
         s: scale of the radial density; none: the exponent of the root: all exponents 2 then give the standard normal.
         learned: train the exponents below the root, within [0.5, 20].
         learned_root: train the exponent of the root too.
+        radial: the density ``psi_0`` of the radius ``f(z)`` in ISA Eq. 7. "power" is Eq. 11, the only one under which
+            the children of the root are independent. Others, with ``s`` as their scale (none: the root of the number of
+            latents, about which the radius of a normal code lies): "half_normal"; "log_normal", of ``log f`` with
+            deviation 1/2 around ``log s``; "gamma", of shape 4 and mean ``s``.
 
     Reference: ISA Eq. 6-8 and 11, algorithm 1.
 
@@ -85,8 +95,10 @@ class LpNested(Prior):
         s: float | None = None,
         learned: bool = False,
         learned_root: bool = False,
+        radial: Radial = "power",
     ) -> None:
         super().__init__(latents)
+        self.radial = radial
         self.tree = Tree.parse([latents] if tree is None else tree)
         if self.tree.leaves != latents:
             raise UnweaveError(
@@ -102,7 +114,11 @@ class LpNested(Prior):
 
     def forward(self) -> LpNestedSymmetric:
         """The distribution, event shape ``(latents,)``."""
-        return nested(self.tree, self.exponents(), self.s)
+        exponents: Tensor = self.exponents()
+        if self.radial == "power":
+            return nested(self.tree, exponents, self.s)
+        s = exponents.new_tensor(math.sqrt(self.latents) if self.s is None else self.s)
+        return LpNestedSymmetric(self.tree, exponents, s, radial_law(self.radial, s))
 
 
 @final
@@ -164,6 +180,33 @@ class ISA(Prior):
     def forward(self) -> LpNestedSymmetric:
         """The distribution, event shape ``(latents,)``."""
         return nested(self.tree, self.exponents(), self.s)
+
+
+def exponent_of(kappa: float) -> float:
+    """The exponent ``p = 2 / (1 + kappa)`` of a measure of kurtosis (ISA section 3.1).
+
+    Example:
+        >>> exponent_of(0.0), exponent_of(1.0)
+        (2.0, 1.0)
+    """
+    if not kappa > -1:
+        raise UnweaveError(f"prior.kappa must be greater than -1, got {kappa:g}: p is 2 / (1 + kappa)")
+    return 2 / (1 + kappa)
+
+
+def radial_law(name: Radial, s: Tensor) -> Distribution:
+    """A distribution of the radius of scale ``s``; see :class:`LpNested`.
+
+    Example:
+        >>> import torch
+        >>> radial_law("gamma", torch.tensor(3.0)).mean
+        tensor(3.)
+    """
+    if name == "half_normal":
+        return HalfNormal(s, validate_args=False)
+    if name == "log_normal":
+        return LogNormal(s.log(), torch.full_like(s, 0.5), validate_args=False)
+    return Gamma(torch.full_like(s, 4.0), 4 / s, validate_args=False)
 
 
 def nested(tree: Tree, exponents: Tensor, s: float | None) -> LpNestedSymmetric:

@@ -36,6 +36,7 @@ class ExponentialPower(Distribution):
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
     support = constraints.real
+    has_rsample = True
 
     def __init__(self, p: Tensor, tau: Tensor) -> None:
         self.p, self.tau = broadcast_pair(p, tau)
@@ -70,12 +71,14 @@ class ExponentialPower(Distribution):
         """``1/p`` plus the logarithm of the normaliser, in nats."""
         return (1 / self.p.double() + self._log_normaliser()).to(self.p)
 
-    def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
-        """Draws of shape ``sample_shape + batch_shape``: ``tau |z|^p`` is Gamma(1/p) distributed, signs are fair."""
-        with torch.no_grad():
-            p = self.p.expand(self._extended_shape(torch.Size(sample_shape)))
-            size = ((log_gamma_variates(1 / p) - self.tau.log()) / p).exp()
-            return torch.where(torch.rand_like(size) < 0.5, -size, size)
+    def rsample(self, sample_shape: Shape = torch.Size()) -> Tensor:
+        """Draws of shape ``sample_shape + batch_shape``: ``tau |z|^p`` is Gamma(1/p) distributed, signs are fair.
+
+        Differentiable in ``p`` and ``tau``, see :func:`log_gamma_variates`.
+        """
+        p = self.p.expand(self._extended_shape(torch.Size(sample_shape)))
+        size = ((log_gamma_variates(1 / p) - self.tau.log()) / p).exp()
+        return torch.where(torch.rand_like(size) < 0.5, -size, size)
 
 
 @register_kl(Normal, ExponentialPower)  # type: ignore[no-untyped-call,untyped-decorator]
@@ -118,6 +121,11 @@ class LpNestedSymmetric(Distribution):
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
     support = constraints.real_vector
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]  # torch writes an attribute
+        """Whether draws are differentiable in the parameters: unless the given radius is not."""
+        return self.radial is None or self.radial.has_rsample
 
     def __init__(
         self,
@@ -217,50 +225,63 @@ class LpNestedSymmetric(Distribution):
         return value.to(self.exponents.dtype).expand(self._batch_shape)
 
     def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
-        """Draws of shape ``sample_shape + batch_shape + (n,)`` (ISA algorithm 1).
+        """Draws of shape ``sample_shape + batch_shape + (n,)``."""
+        with torch.no_grad():
+            return self._drawn(torch.Size(sample_shape))
+
+    def rsample(self, sample_shape: Shape = torch.Size()) -> Tensor:
+        """The same draws, differentiable in exponents and scale (see :func:`log_gamma_variates`)."""
+        if not self.has_rsample:
+            raise NotImplementedError("draws are not differentiable in the parameters of the given radius")
+        return self._drawn(torch.Size(sample_shape))
+
+    def _drawn(self, sample_shape: torch.Size) -> Tensor:
+        """ISA algorithm 1, a block of rows at a time.
 
         At each inner node the shares of the children are drawn from a Dirichlet distribution with parameters
         ``n_ik / p_i`` and raised to the power ``1 / p_i``; a leaf is the radius times the shares on its path. The
         shares of a node have norm 1, so the point is on the unit sphere: the auxiliary radius of the paper, which is
         divided out again, need not be drawn.
         """
-        with torch.no_grad():
-            shape = self._extended_shape(torch.Size(sample_shape))
-            rows = math.prod(shape[:-1])
-            blocks = [self._draw(min(_ROWS, rows - start)) for start in range(0, rows, _ROWS)]
-            drawn = torch.cat(blocks) if blocks else self.exponents.new_empty(0, self.tree.leaves)
-            return drawn.reshape(shape)
+        shape = self._extended_shape(sample_shape)
+        rows = math.prod(shape[:-1])
+        blocks = [self._draw(min(_ROWS, rows - start)) for start in range(0, rows, _ROWS)]
+        drawn = torch.cat(blocks) if blocks else self.exponents.new_empty(0, self.tree.leaves)
+        return drawn.reshape(shape)
 
     def _draw(self, rows: int) -> Tensor:
         p = self.exponents
         slots = self.tree.leaves + len(self.tree.children) + 1
         # Logarithms of the radii, a row for each node, so that the shares of a node are contiguous.
-        values = p.new_empty(slots, rows)
-        values[self.tree.leaves] = self._log_radius(rows)
+        root = torch.tensor([self.tree.leaves], device=p.device)
+        values = p.new_zeros(slots, rows).index_put((root,), self._log_radius(rows))
         for level in reversed(self.tree.levels):
             each = p[level.nodes].view(-1, 1, 1)
             alpha = level.leaves.to(p).unsqueeze(-1) / each
             weights = log_gamma_variates(alpha.expand(*level.slots.shape, rows))
-            weights.masked_fill_(~level.present.to(p.device).unsqueeze(-1), -torch.inf)
-            weights -= torch.logsumexp(weights, 1, keepdim=True)
-            weights /= each
-            weights += values[self.tree.leaves + level.nodes].unsqueeze(1)
-            values[level.slots] = weights
-        sizes = values[: self.tree.leaves].exp_()
+            present = level.present.to(p.device).unsqueeze(-1)
+            whole = torch.logsumexp(weights.masked_fill(~present, -torch.inf), 1, keepdim=True)
+            shares = (weights - whole) / each + values[self.tree.leaves + level.nodes].unsqueeze(1)
+            values = values.index_put((level.slots,), shares)
+        sizes = values[: self.tree.leaves].exp()
         return torch.where(torch.rand_like(sizes) < 0.5, -sizes, sizes).T
 
     def _log_radius(self, rows: int) -> Tensor:
         if self.radial is not None:
-            return self.radial.sample((rows,)).to(self.exponents).log()
+            draw = self.radial.rsample if self.radial.has_rsample else self.radial.sample
+            return draw(torch.Size((rows,))).to(self.exponents).log()
         p0 = self.exponents[0]
         return (log_gamma_variates((self.tree.leaves / p0).expand(rows)) + self.s.log()) / p0
 
 
 def log_gamma_variates(alpha: Tensor) -> Tensor:
-    """Logarithms of independent draws from Gamma(alpha), exact also where the draws themselves would underflow.
+    """Logarithms of independent draws from Gamma(alpha), also where the draws themselves would underflow.
 
     If ``g ~ Gamma(alpha + 1)`` and ``u`` is uniform, ``g u^(1 / alpha) ~ Gamma(alpha)``. In logarithms nothing
     underflows, while at ``alpha = 1/20`` one float32 draw in eighty would be 0.
+
+    Differentiable in ``alpha``: ``u`` stays, and ``dg = -(dF / d alpha) / f`` for the distribution function ``F`` and
+    the density ``f`` of ``g`` (implicit reparameterisation, Figurnov et al. 2018), by PyTorch's approximation of it.
 
     Example:
         >>> _ = torch.manual_seed(0)
@@ -268,4 +289,4 @@ def log_gamma_variates(alpha: Tensor) -> Tensor:
         tensor(0.0500)
     """
     uniform = torch.rand_like(alpha).neg_().add_(1)  # in (0, 1]: its logarithm is finite
-    return torch._standard_gamma(alpha + 1).log_().add_(uniform.log_().div_(alpha))
+    return torch._standard_gamma(alpha + 1).log() + uniform.log_() / alpha

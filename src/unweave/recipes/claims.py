@@ -1,7 +1,7 @@
 """Claims as data: a statistic, its published value, our value, and the verdict that follows from the two."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
@@ -148,6 +148,21 @@ def higher(
     return Finding(what, found.mean, published, within, found.low, found.high, found.p, "Welch's t")
 
 
+def similar(what: str, a: ArrayLike, b: ArrayLike, *, margin: float = 0.05) -> list[Finding]:
+    """Claim: two means differ by less than ``margin``, as two one-sided claims: neither is higher by that much.
+
+    Example:
+        >>> found = similar("score", [0.50, 0.51, 0.52], [0.51, 0.50, 0.52], margin=0.1)
+        >>> [finding.verdict for finding in found]
+        ['same direction', 'same direction']
+    """
+    one, two = _values(what, a), _values(what, b)
+    return [
+        higher(f"{what}: first plus {margin:g} minus second (similar)", one + margin, two),
+        higher(f"{what}: second plus {margin:g} minus first (similar)", two + margin, one),
+    ]
+
+
 def paired(what: str, a: ArrayLike, b: ArrayLike, *, published: float | None = None) -> Finding:
     """Claim: ``a > b`` in the mean, pair by pair (same seed, same item). Student's t-test on the differences.
 
@@ -158,6 +173,32 @@ def paired(what: str, a: ArrayLike, b: ArrayLike, *, published: float | None = N
     """
     one, two = _pairs(what, a, b)
     return exceeds(what, one - two, 0.0, published=published)
+
+
+def permuted(what: str, a: ArrayLike, b: ArrayLike, statistic: Callable[..., NDArray[np.float64]]) -> Finding:
+    """Claim: a statistic, such as the median, is higher for ``a`` than for ``b``. Permutation test, two-sided.
+
+    p is the share of 20,000 seeded divisions of all values into two groups of these sizes whose difference is at least
+    as far from zero; the observed division counts as one of them.
+
+    Args:
+        what: name of the statistic.
+        a: values of the group that should be higher, one for each seed.
+        b: values of the other group.
+        statistic: of an array along an axis, such as ``np.median`` or ``np.max``.
+
+    Example:
+        >>> found = permuted("median, new minus old", np.arange(6) + 6.0, np.arange(6), np.median)
+        >>> found.value, found.verdict
+        (6.0, 'same direction')
+    """
+    one, two = _values(what, a), _values(what, b)
+    value = float(statistic(one) - statistic(two))
+    rng = np.random.default_rng(0)
+    shuffled = rng.permuted(np.tile(np.concatenate([one, two]), (_PERMUTATIONS, 1)), axis=1)
+    differences = statistic(shuffled[:, : len(one)], axis=1) - statistic(shuffled[:, len(one) :], axis=1)
+    p = (1 + int(np.sum(np.abs(differences) >= abs(value) - 1e-12))) / (1 + _PERMUTATIONS)
+    return Finding(what, value, p=p, test="permutation of groups")
 
 
 def exceeds(

@@ -3,8 +3,11 @@
 The recipes of DEC and ISA compute and draw them; here they are put together by subject.
 """
 
+import inspect
 import math
-from collections.abc import Callable
+import typing
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -14,72 +17,129 @@ from unweave.plots import theory as theory_plots
 from unweave.priors import GaussianMixture, GeneralizedNormal, SparseMixture, Tree
 from unweave.recipes.dec import appendix_c, corollary_1, figure_5, theorem_1, theorem_2
 from unweave.recipes.dec import figure_3 as pinwheel_figure
-from unweave.recipes.dec.equations import HEADER, equation_row
+from unweave.recipes.dec.equations import BETA, equation_row, header
 from unweave.recipes.isa import appendix_b3, appendix_b4, appendix_b5, figure_1, figure_2, figure_3
 from unweave.recipes.recipe import Tell
+from unweave.runs.config import read_words
+from unweave.slots import convert
 from unweave.theory.entropy import entropy_bias
 from unweave.theory.factor_analysis import over_complete
 from unweave.theory.ica import Components, fit_components
-from unweave.theory.pinwheel import ablation
+from unweave.theory.pinwheel import ALPHAS, BETAS, ablation
 from unweave.theory.prior_pictures import TableAndPictures, density_of
-from unweave.theory.rotation import preferred_angles, rotations
+from unweave.theory.rotation import PRIORS, preferred_angles, rotations
 
 
-def densities_study(tell: Tell = lambda _: None) -> TableAndPictures:
+def densities_study(
+    tell: Tell = lambda _: None,
+    *,
+    nus: tuple[float, ...] = figure_5.NUS,
+    exponents: tuple[float, ...] = figure_3.EXPONENTS,
+    norms: tuple[float, ...] = figure_2.EXPONENTS,
+    gamma: float = 0.8,
+    sigma0: float = 0.2,
+    angles: int = 91,
+) -> TableAndPictures:
     """Densities and iso-contours of the priors: DEC figures 5 and 6, ISA figures 2, 3 and 4.
+
+    Args:
+        tell: receives texts on the progress.
+        nus: degrees of freedom of the Student-t priors.
+        exponents: of the generalised normals.
+        norms: exponents of the nested norms, all pairs of them.
+        gamma: weight of the narrow part of the sparse prior.
+        sigma0: its deviation.
+        angles: from 0 to 90 degrees, how many.
 
     Example:
         >>> sorted(STUDIES)
         ['annealing', 'densities', 'entropy', 'factor-analysis', 'ica', 'pinwheel', 'rotation']
     """
     tell("densities")
-    angles = np.radians(np.linspace(0, 90, 91))
+    turns = np.radians(np.linspace(0, 90, angles))
     rows = [["prior", "entropy (nats)", "variance", "best angle of a square"]]
     panels, log_densities = [], []
-    for p in figure_3.EXPONENTS:
+    for p in exponents:
         prior = GeneralizedNormal(2, p=p)
         entropy, variance = prior().entropy().item(), prior().variance[0].item()
-        log_densities.append(preferred_angles(p, angles))
-        best = float(angles[log_densities[-1].argmax()])
+        log_densities.append(preferred_angles(p, turns))
+        best = float(turns[log_densities[-1].argmax()])
         panels.append((f"p = {p:g}", density_of(prior), best))
         numbers = [f"{entropy:.4f}", f"{variance:.4f}", f"{math.degrees(best):.0f} degrees"]
         rows.append([f"generalised normal, p = {p:g}", *numbers])
     mixtures = {
         "mixture of Gaussians": density_of(GaussianMixture(2)),
-        "sparse, γ = 0.8, σ₀ = 0.2": density_of(SparseMixture(2, gamma=0.8, sigma0=0.2)),
+        f"sparse, γ = {gamma:g}, σ₀ = {sigma0:g}": density_of(SparseMixture(2, gamma=gamma, sigma0=sigma0)),
     }
     pictures = {
-        "student-t": figure_5.picture(),
+        "student-t": figure_5.picture(nus),
         "mixtures": prior_plots.densities(mixtures, low=-1.5, high=2.5),
-        "iso-surfaces": figure_2.picture(),
-        "orientation": prior_plots.preferred_orientation(panels, angles, log_densities),
+        "iso-surfaces": figure_2.picture(norms),
+        "orientation": prior_plots.preferred_orientation(panels, turns, log_densities),
         "tree": prior_plots.norm_tree(Tree.parse([[4]] * 5).children, [2.1, 2.2, 2.2, 2.2, 2.2, 2.2]),
     }
     return TableAndPictures(rows, pictures)
 
 
-def annealing_study(tell: Tell = lambda _: None) -> TableAndPictures:
+def annealing_study(
+    tell: Tell = lambda _: None,
+    *,
+    beta: float = BETA,
+    betas: tuple[float, ...] = theorem_1.BETAS,
+    nu: float = 5.0,
+    reach: float = 14.0,
+    nodes: int = 351,
+    seed: int = 0,
+) -> TableAndPictures:
     """DEC theorem 1 and its corollaries: both sides of each equation.
+
+    Args:
+        tell: receives texts on the progress.
+        beta: the weight of the KL in the table.
+        betas: those of the picture.
+        nu: degrees of freedom of the Student-t prior.
+        reach: the quadrature runs from minus this to this.
+        nodes: of the quadrature, along each axis.
+        seed: of the codes of corollary 1 and the linear VAE of corollary 2.
 
     Example:
         >>> annealing_study().rows[1][0]
         'theorem 1, StudentT'
     """
     tell("theorem 1 and corollaries")
-    sides = theorem_1.both_sides()
-    rows = [HEADER, *(equation_row(name, each.left, each.right) for name, each in sides.items())]
-    return TableAndPictures([*rows, *corollary_1.corollaries().rows], {"theorem-1": theorem_1.picture()})
+    sides = theorem_1.both_sides(beta, nu, reach, nodes)
+    rows = [header(beta), *(equation_row(name, each.left, each.right) for name, each in sides.items())]
+    picture = theorem_1.picture(betas, nu, reach, nodes)
+    return TableAndPictures([*rows, *corollary_1.corollaries(beta, seed).rows], {"theorem-1": picture})
 
 
-def rotation_study(tell: Tell = lambda _: None) -> TableAndPictures:
+def rotation_study(
+    tell: Tell = lambda _: None,
+    *,
+    beta: float = 1.0,
+    latents: int = 20,
+    count: int = 100,
+    images: int = 16,
+    samples: int = 64,
+    seed: int = 0,
+) -> TableAndPictures:
     """DEC theorem 2: change of the objective under 100 random rotations, for every prior.
 
+    Args:
+        tell: receives texts on the progress.
+        beta: weight of the KL.
+        latents: size of the code.
+        count: number of random rotations.
+        images: number of data points.
+        samples: codes drawn for each data point.
+        seed: of images, networks, noise and rotations.
+
     Example:
-        >>> callable(rotation_study)
-        True
+        >>> rotation_study(latents=4, count=2, images=2, samples=4).rows[1][0]
+        'StandardNormal'
     """
-    tell("100 rotations under 8 priors")
-    changes = rotations()
+    tell(f"{count} rotations under {len(PRIORS)} priors")
+    changes = rotations(latents=latents, beta=beta, count=count, images=images, samples=samples, seed=seed)
     rows = [["prior", "largest change (nats)", "mean |change|", "least largest change of a rotation"]]
     rows += [
         [name, largest, mean, least] for name, mean, largest, least in theorem_2.change_table(changes)[1:]
@@ -87,60 +147,121 @@ def rotation_study(tell: Tell = lambda _: None) -> TableAndPictures:
     return TableAndPictures(rows, {"theorem-2": theory_plots.rotations(changes)})
 
 
-def entropy_study(tell: Tell = lambda _: None) -> TableAndPictures:
+def entropy_study(
+    tell: Tell = lambda _: None,
+    *,
+    n: int = 5000,
+    latents: int = 4,
+    deviation: float = 0.25,
+    batch_sizes: tuple[int, ...] | None = None,
+    batches: int = 100,
+    seed: int = 0,
+) -> TableAndPictures:
     """DEC appendix C: the minibatch estimate of the entropy, its bias, and how the bias shrinks with the batch size.
 
+    Args:
+        tell: receives texts on the progress.
+        n: number of data points.
+        latents: size of the code.
+        deviation: of each encoding.
+        batch_sizes: none: 2, 8, 32, 128, 512, 2048 up to the data set, and all of it.
+        batches: how many of each size.
+        seed: of the encodings, the batches and the codes.
+
     Example:
-        >>> callable(entropy_study)
-        True
+        >>> [row[0] for row in entropy_study(n=40, batches=3).rows][1:4]
+        ['2', '8', '32']
     """
     tell("batches of several sizes")
-    bias = entropy_bias()
+    sizes = batch_sizes or (*(size for size in (2, 8, 32, 128, 512, 2048) if size < n), n)
+    bias = entropy_bias(
+        n=n, latents=latents, deviation=deviation, batch_sizes=sizes, batches=batches, seed=seed
+    )
     return TableAndPictures(appendix_c.bias_table(bias), {"entropy": appendix_c.picture(bias)})
 
 
-def factor_analysis_study(tell: Tell = lambda _: None) -> TableAndPictures:
+def factor_analysis_study(
+    tell: Tell = lambda _: None,
+    *,
+    n: int = 100,
+    angle: float = 45.0,
+    alpha: float = 0.5,
+    rho: float = 0.5,
+    noise: float = 0.1,
+    betas: tuple[float, ...] = appendix_b5.BETAS,
+) -> TableAndPictures:
     """ISA B.2 to B.6: factor analysis, likelihood and mean-field free energy under rotation and over-completeness.
+
+    Args:
+        tell: receives texts on the progress.
+        n: number of observations.
+        angle: by which the weights of B.3 are turned, in degrees.
+        alpha: weight of the redundant component of B.4.
+        rho: length of its third component.
+        noise: variance of its observation noise.
+        betas: weights of the KL in B.5.
 
     Example:
         >>> factor_analysis_study().rows[2]
         ['B.3, turned by 45 degrees', '-17.82', '-57.16']
     """
     tell("factor analysis")
-    orthogonal, turned = appendix_b3.cases().values()
+    orthogonal, turned = appendix_b3.cases(n, angle).values()
+    pruned, whole = (over_complete(each, rho=rho, noise=noise, n=n) for each in (0.0, alpha))
     cases = {
         "B.3, orthogonal weights": orthogonal,
-        "B.3, turned by 45 degrees": turned,
-        "B.4, alpha = 0 (pruned)": over_complete(0.0),
-        "B.4, alpha = 1/2": over_complete(0.5),
+        f"B.3, turned by {angle:g} degrees": turned,
+        "B.4, alpha = 0 (pruned)": pruned,
+        f"B.4, alpha = {alpha:g}": whole,
     }
     rows = [["case", "log-likelihood (nats)", "free energy (nats)"]]
     rows += [[name, f"{m.log_likelihood():.2f}", f"{m.free_energy():.2f}"] for name, m in cases.items()]
-    curves = appendix_b5.energies()
+    curves = appendix_b5.energies(betas, n)
     for beta, bias in appendix_b5.biases(curves).items():
         swing = f"swing over the rotation {bias.swing:.2f}, highest at {bias.angle:.0f} degrees"
         rows.append([f"B.5, beta = {beta:g}, free energy / beta", "", swing])
     pictures = {
-        "factor-analysis": appendix_b3.picture(),
+        "factor-analysis": appendix_b3.picture(n, angle),
         "factor-analysis-beta": appendix_b5.picture(curves),
-        "over-complete": appendix_b4.picture(),
+        "over-complete": appendix_b4.picture(rho, noise, n),
     }
     return TableAndPictures(rows, pictures)
 
 
-def ica_study(tell: Tell = lambda _: None) -> TableAndPictures:
+def ica_study(
+    tell: Tell = lambda _: None,
+    *,
+    beta: float = 5.0,
+    n: int = 300,
+    noise: float = 0.1,
+    nu: float = 3.5,
+    steps: int = 80,
+    more_steps: int = 400,
+    seed: int = 0,
+) -> TableAndPictures:
     """ISA B.7 and B.8, figure 1: over-complete ICA with Student-t sources, beta 1 and 5, from the true components.
 
+    Args:
+        tell: receives texts on the progress.
+        beta: weight of the KL that is compared with 1.
+        n: number of data points.
+        noise: standard deviation of the observation noise.
+        nu: degrees of freedom of the sources.
+        steps: of learning.
+        more_steps: of learning at beta 1 once more.
+        seed: of the data.
+
     Example:
-        >>> callable(ica_study)
-        True
+        >>> ica_study(n=10, steps=1, more_steps=2).rows[2][0]
+        '5'
     """
-    fits = {beta: fit_components(beta=beta, tell=tell) for beta in figure_1.BETAS}
-    longer = fit_components(beta=1.0, steps=400, tell=tell)
+    common: dict[str, Any] = {"n": n, "noise": noise, "nu": nu, "seed": seed, "tell": tell}
+    fits = {each: fit_components(beta=each, steps=steps, **common) for each in (1.0, beta)}
+    longer = fit_components(beta=1.0, steps=max(steps, more_steps), **common)
     rows = [["beta", "steps", "lengths of the components", "angle of the two longest", "free energy (nats)"]]
     rows += [_components_row(fit, f"{fit.free_energy[0]:.3f} ") for fit in fits.values()]
     rows.append(_components_row(longer))
-    pictures = {"ica": figure_1.picture(fits), "ica-path": figure_1.pruning_picture(longer, fits[5.0])}
+    pictures = {"ica": figure_1.picture(fits), "ica-path": figure_1.pruning_picture(longer, fits[beta])}
     return TableAndPictures(rows, pictures)
 
 
@@ -150,19 +271,35 @@ def _components_row(fit: Components, start: str = "") -> list[str]:
     return [f"{fit.beta:g}", str(len(fit.free_energy)), lengths, f"{fit.angle():.0f} degrees", energy]
 
 
-def pinwheel_study(tell: Tell = lambda _: None) -> TableAndPictures:
+def pinwheel_study(
+    tell: Tell = lambda _: None,
+    *,
+    alphas: tuple[float, ...] = ALPHAS,
+    betas: tuple[float, ...] = BETAS,
+    seeds: int = 4,
+    steps: int = 500,
+    learning_rate: float = 1e-3,
+) -> TableAndPictures:
     """DEC figure 3: the pinwheel under every alpha and beta, 4 seeds each, trained at once.
 
+    Args:
+        tell: receives texts on the progress.
+        alphas: weights of the divergence.
+        betas: weights of the KL.
+        seeds: of each model.
+        steps: of training.
+        learning_rate: of training.
+
     Example:
-        >>> callable(pinwheel_study)
-        True
+        >>> pinwheel_study(alphas=(0.0, 1.0), betas=(0.1,), seeds=1, steps=1).rows[0]
+        ['overlap: alpha', 'beta 0.1']
     """
-    done = ablation(tell=tell)
+    done = ablation(alphas, betas, seeds=seeds, steps=steps, learning_rate=learning_rate, tell=tell)
     overlap, mismatch = pinwheel_figure.overlap_and_mismatch(done)
-    betas = [f"beta {beta:g}" for beta in done.betas]
-    rows = [["overlap: alpha", *betas]]
+    columns = [f"beta {beta:g}" for beta in done.betas]
+    rows = [["overlap: alpha", *columns]]
     rows += [[f"{a:g}", *(f"{v:.1f}" for v in row)] for a, row in zip(done.alphas, overlap, strict=True)]
-    rows.append(["KL(p || q): alpha", *betas])
+    rows.append(["KL(p || q): alpha", *columns])
     rows += [[f"{a:g}", *(f"{v:.3f}" for v in row)] for a, row in zip(done.alphas, mismatch, strict=True)]
     grows = bool((np.diff(overlap, axis=1) > 0).all())
     falls = bool((np.diff(mismatch, axis=0) < 0).all())
@@ -172,7 +309,7 @@ def pinwheel_study(tell: Tell = lambda _: None) -> TableAndPictures:
     return TableAndPictures(rows, {"pinwheel": pinwheel_figure.picture(done)})
 
 
-STUDIES: dict[str, Callable[[Tell], TableAndPictures]] = {
+STUDIES: dict[str, Callable[..., TableAndPictures]] = {
     "densities": densities_study,
     "annealing": annealing_study,
     "rotation": rotation_study,
@@ -184,7 +321,7 @@ STUDIES: dict[str, Callable[[Tell], TableAndPictures]] = {
 """Name on the command line -> study."""
 
 
-def named(name: str) -> Callable[[Tell], TableAndPictures]:
+def named(name: str) -> Callable[..., TableAndPictures]:
     """The study of this name; case, hyphens and underscores do not count.
 
     Example:
@@ -195,3 +332,29 @@ def named(name: str) -> Callable[[Tell], TableAndPictures]:
     if plain(name) not in by_plain:
         raise unknown("study", name, STUDIES)
     return by_plain[plain(name)]
+
+
+def parameters_of(study: Callable[..., TableAndPictures]) -> dict[str, Any]:
+    """The parameters of a study and their defaults.
+
+    Example:
+        >>> parameters_of(rotation_study)["beta"]
+        1.0
+    """
+    found = inspect.signature(study).parameters
+    return {name: p.default for name, p in found.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
+
+
+def read_parameters(study: Callable[..., TableAndPictures], words: Sequence[str]) -> dict[str, Any]:
+    """What ``key=value`` words say of the parameters of a study, each as its annotated type.
+
+    Example:
+        >>> read_parameters(pinwheel_study, ["betas=[0.1,1]", "seeds=2"])
+        {'betas': (0.1, 1.0), 'seeds': 2}
+    """
+    hints, known = typing.get_type_hints(study), parameters_of(study)
+    given = read_words(words)
+    for name in given:
+        if name not in known:
+            raise unknown("parameter", name, known)
+    return {name: convert(name, value, hints[name]) for name, value in given.items()}

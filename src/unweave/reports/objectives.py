@@ -21,12 +21,13 @@ papers SBD, FAC, REC, DEC and ISA. This file is written by `unweave objectives -
 
 _FOOT = """
 Every objective works with every prior, decoder, likelihood and pairing; a combination that cannot exist (a
-dimension-wise KL to a prior that does not factorise) is rejected before the first step. Three options change any of
+dimension-wise KL to a prior that does not factorise) is rejected before the first step. Four options change any of
 them:
 
 | what | command |
 |---|---|
 | the KL held at a capacity `C` that grows from 0: `w KL` becomes `w abs(KL - C)` | `capacity=25 capacity_steps=1000` |
+| any weight on its way from another value (docs/learning.md) | `ramps.beta.start=40 ramps.beta.until=0.7` |
 | weights in the averaged units of REC appendix B.1 | `averaged=true` |
 | the overlap loss of REC Eq. 11, `L(x, x^) + alpha L(blur x, blur x^)` | `likelihood.blur=box` |
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
-from unweave import atomic, plots
+from unweave import artefacts, atomic, plots
 from unweave.data import Dataset
 from unweave.errors import UnweaveError
 from unweave.reports.narrative import ComparedRun, findings, headline, score_rows
@@ -56,7 +56,10 @@ def write_run_report(run: Run, path: str | Path | None = None) -> Path:
     if path is None:
         for name, (content, kind, _, _) in pictures.items():
             _write(run.folder / "pictures" / f"{name}.{kind}", content)
-    return _write(Path(path) if path is not None else run.folder / "report.html", page.encode())
+    if path is None:
+        artefacts.write(run.folder / "report.html", page)
+        return run.folder / "report.html"
+    return _write(Path(path), page.encode())
 
 
 def write_comparison_report(

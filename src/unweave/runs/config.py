@@ -3,27 +3,33 @@
 import dataclasses
 import hashlib
 import json
+import os
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from unweave import atomic
 from unweave.data import DATASETS, SAMPLINGS, Channels, Dataset
 from unweave.data.dataset import check_declared
 from unweave.data.registry import own_data
-from unweave.errors import UnweaveError, unknown
+from unweave.errors import UnweaveError, check_positive, unknown
 from unweave.gan import GANS
 from unweave.likelihoods import LIKELIHOODS
 from unweave.networks import DECODERS, ENCODERS
-from unweave.objectives import OBJECTIVES, Annealed, Averaged, Objective
+from unweave.objectives import OBJECTIVES, Annealed, Averaged, Objective, Ramp, Ramped
+from unweave.objectives.ramps import read_ramps
 from unweave.optimizers import OPTIMIZERS
 from unweave.pairing import PAIRINGS
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
 from unweave.references import is_reference, provenance_of
+from unweave.runs.recommended import with_training
 from unweave.schedules import SCHEDULES
 from unweave.slots import Choice, Slot, convert, options_of
 from unweave.standalone import StandaloneModel
 from unweave.standardise import standardise
+from unweave.training.weight_average import check_average
 from unweave.vae import VAE, Model
 
 MODELS: Slot[Model] = Slot("model", "unweave.models", StandaloneModel, {"VAE": VAE, **GANS})
@@ -42,6 +48,7 @@ SLOTS: dict[str, Slot[object]] = {
     "optimizer": OPTIMIZERS,
     "critic_optimizer": OPTIMIZERS,
     "schedule": SCHEDULES,
+    "critic_schedule": SCHEDULES,
 }
 """The parts that a config chooses by name, and what there is to choose from."""
 
@@ -52,6 +59,12 @@ VAE_ONLY = (
 """What a GAN has in another form or not at all."""
 
 NONE = Choice("none")
+
+LARGEST = 1 << 20
+"""Bytes of a config file at most."""
+
+MOST_VALUES = 100_000
+"""Values in a config at most, after aliases are followed."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,6 +85,10 @@ class Config:
         optimizer: see ``unweave.optimizers``.
         critic_optimizer: that of the objective's critic, if it has one.
         schedule: how training changes over its steps, see ``unweave.schedules``.
+        critic_schedule: the same for the critic, of which the rate alone counts.
+        ramps: weights of the objective that begin at another value, see :class:`unweave.objectives.Ramp`.
+        weight_average: decay of a moving average of the weights, which takes the place of the last ones; none: off.
+        clip_norm: longer gradients are shortened to this norm; none: off.
         standardise: let networks and loss see standardised images (REC appendix B.4).
         averaged: quote the objective's weights in the averaged units of REC appendix B.1.
         capacity: nats at which the objective's KL is held in the end, see :class:`unweave.objectives.Annealed`.
@@ -103,6 +120,10 @@ class Config:
     optimizer: Choice = Choice("Adam")
     critic_optimizer: Choice = Choice("Adam")
     schedule: Choice = Choice("Constant")
+    critic_schedule: Choice = Choice("Constant")
+    ramps: Mapping[str, Any] | None = None
+    weight_average: float | None = None
+    clip_norm: float | None = None
     standardise: bool = False
     averaged: bool = False
     capacity: float | None = None
@@ -115,15 +136,16 @@ class Config:
 
     @classmethod
     def of(cls, mapping: Mapping[str, Any]) -> "Config":
-        """Check a mapping as a config file holds it; fill in every default."""
+        """Check a mapping as a config file holds it; fill in every default, and what ``training`` stands for."""
         fields = {f.name: f for f in dataclasses.fields(cls)}
         for key in mapping:
-            if key not in fields:
-                raise unknown("option", str(key), fields)
+            if key not in (*fields, "training"):
+                raise unknown("option", str(key), (*fields, "training"))
         if "data" not in mapping:
             raise UnweaveError(
                 f"no data set is named: set data to one of {', '.join(sorted(DATASETS))}, or a path"
             )
+        mapping = with_training(mapping, SLOTS["data"].choose(_with_own_data(mapping["data"])).name)
         values: dict[str, Any] = {}
         replaced = _replaced_by_gan(mapping)
         for name, field in fields.items():
@@ -134,6 +156,8 @@ class Config:
                 if isinstance(chosen, Mapping) and isinstance(field.default, Choice):
                     chosen = {"name": field.default.name, **chosen}
                 values[name] = SLOTS[name].choose(_with_own_data(chosen) if name == "data" else chosen)
+            elif name == "ramps":
+                values[name] = read_ramps(mapping.get(name))
             else:
                 values[name] = convert(name, mapping.get(name, field.default), field.type)
         for name in ("latents", "steps", "batch_size"):
@@ -141,6 +165,9 @@ class Config:
                 raise UnweaveError(f"{name} must be at least 1, got {values[name]}")
         if values["learning_rate"] <= 0:
             raise UnweaveError(f"learning_rate must be greater than 0, got {values['learning_rate']:g}")
+        check_positive("clip_norm", values["clip_norm"])
+        if values["weight_average"] is not None:
+            check_average(values["weight_average"])
         if values["seed"] < 0:
             raise UnweaveError(f"seed must be at least 0, got {values['seed']}")
         return cls(**values)
@@ -199,6 +226,20 @@ class Config:
             return (self.model.label,)
         paired = () if self.pairing == NONE else (self.pairing.label,)
         return (self.objective.label, *paired, self.decoder.label)
+
+    @property
+    def training(self) -> str:
+        """How it is trained, in one line.
+
+        Example:
+            >>> Config.read(words=["data=circles"]).training
+            'Adam at 0.0001, Constant, 5,000 steps of 64 images'
+        """
+        images = "pairs" if self.pairing != NONE else "images"
+        return (
+            f"{self.optimizer.label} at {self.learning_rate:g}, {self.schedule.label}, {self.steps:,} steps of "
+            f"{self.batch_size} {images}"
+        )
 
     @property
     def outside_parts(self) -> dict[str, Choice]:
@@ -264,11 +305,15 @@ class Config:
     def make_objective(self, model: Model) -> Objective:
         """The objective of this config for a model of it."""
         if isinstance(model, StandaloneModel):
-            return model.game()
-        objective = OBJECTIVES.build(self.objective, latents=self.latents)
-        if self.capacity is not None:
-            objective = Annealed(objective, capacity=self.capacity, steps=self.capacity_steps)
-        return Averaged(objective) if self.averaged else objective
+            objective: Objective = model.game()
+        else:
+            objective = OBJECTIVES.build(self.objective, latents=self.latents)
+            if self.capacity is not None:
+                objective = Annealed(objective, capacity=self.capacity, steps=self.capacity_steps)
+            objective = Averaged(objective) if self.averaged else objective
+        if self.ramps is None:
+            return objective
+        return Ramped(objective, {name: Ramp.of(f"ramps.{name}", ramp) for name, ramp in self.ramps.items()})
 
 
 def _replaced_by_gan(mapping: Mapping[str, Any]) -> dict[str, Any]:
@@ -362,19 +407,49 @@ def read_file(file: Path) -> dict[str, Any]:
         >>> read_file(file)
         {'learning_rate': 0.0003}
     """
+    import yaml
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
-    from yaml import YAMLError
 
-    if not file.exists():
+    if not os.path.lexists(file):
         raise UnweaveError(f"there is no config file {file}")
+    text = atomic.read(file)
+    if len(text) > LARGEST:
+        raise UnweaveError(f"{file} is not a config file: it has {len(text):,} bytes, more than {LARGEST:,}")
     try:
-        content = OmegaConf.to_container(OmegaConf.load(file), resolve=True)
-    except (YAMLError, OmegaConfBaseException, UnicodeDecodeError, OSError) as error:
-        raise UnweaveError(f"{file} is not a config file: {' '.join(str(error).split())[:200]}") from error
+        node = yaml.compose(text.decode(), Loader=yaml.SafeLoader)
+        _check_yaml(node)
+        if node is not None and not isinstance(node, yaml.MappingNode):
+            raise UnweaveError("it must hold key: value lines")
+        content = OmegaConf.to_container(OmegaConf.create(text.decode()), resolve=True)
+    except (
+        yaml.YAMLError,
+        OmegaConfBaseException,
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise UnweaveError(f"{file} is not a config file: {' '.join(reason.split())[:200]}") from error
     if not isinstance(content, dict):
         raise UnweaveError(f"{file} is not a config file: it must hold key: value lines")
     return {str(key): value for key, value in content.items()}
+
+
+def _check_yaml(node: Any) -> None:
+    """Refuse resolvers, which read the environment or call functions, and aliases that multiply without end."""
+    count, left = 0, [node]
+    while left:
+        node = left.pop()
+        value = getattr(node, "value", None)
+        count += 1
+        if count > MOST_VALUES:
+            raise UnweaveError(f"it holds more than {MOST_VALUES:,} values")
+        if isinstance(value, list):  # of a sequence, or pairs of a mapping
+            left += [part for each in value for part in (each if isinstance(each, tuple) else (each,))]
+        elif isinstance(value, str) and (found := re.search(r"\$\{[^}]*:", value)):
+            raise UnweaveError(f"{found[0]}...}} is not taken: write the value itself")
 
 
 def read_words(words: Sequence[str]) -> dict[str, Any]:
@@ -384,9 +459,9 @@ def read_words(words: Sequence[str]) -> dict[str, Any]:
         >>> read_words(["prior=isa", "objective.beta=4"])
         {'prior': {'name': 'isa'}, 'objective': {'beta': 4}}
     """
+    import yaml
     from omegaconf import OmegaConf
     from omegaconf.errors import OmegaConfBaseException
-    from yaml import YAMLError
 
     dotted, names = [], {}
     for word in words:
@@ -399,9 +474,21 @@ def read_words(words: Sequence[str]) -> dict[str, Any]:
         else:
             dotted.append(f"{key}.name={value}" if key in SLOTS else word)
     try:
+        for word in dotted:
+            _check_yaml(yaml.compose(word.partition("=")[2], Loader=yaml.SafeLoader))
         content = OmegaConf.to_container(OmegaConf.from_dotlist(dotted), resolve=True)
-    except (YAMLError, OmegaConfBaseException) as error:
-        raise UnweaveError(f"cannot read {' '.join(words)}: {' '.join(str(error).split())[:200]}") from error
+    except (
+        yaml.YAMLError,
+        OmegaConfBaseException,
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise UnweaveError(
+            f"cannot read {' '.join(words)[:300]}: {' '.join(reason.split())[:200]}"
+        ) from error
     assert isinstance(content, dict)
     found: dict[str, Any] = {str(key): value for key, value in content.items()}
     for key, name in names.items():
@@ -426,5 +513,17 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
                 under if isinstance(under, Mapping) and value.get("name") in (None, under.get("name")) else {}
             )
             value = {**keep, **value}
+        if key == "ramps" and isinstance(under, Mapping) and isinstance(value, Mapping):
+            value = {**under, **{name: _over(under.get(name), ramp) for name, ramp in value.items()}}
         merged[key] = value
     return merged
+
+
+def _over(below: object, above: object) -> object:
+    """The options of a ramp over those below it; a number stands for its start."""
+    if below is None:
+        return above
+    return {
+        **(below if isinstance(below, Mapping) else {"start": below}),
+        **(above if isinstance(above, Mapping) else {"start": above}),
+    }

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TaskID, TextColumn
+from rich.text import Text
 
+from unweave.errors import visible
 from unweave.runs.executors import Event
 from unweave.runs.history import FILE, last_record
 from unweave.runs.sweep import Member, duration
@@ -32,12 +34,12 @@ class SweepDisplay(ProgressBars):
         self.bars: dict[Path, TaskID] = {}
         super().__init__(
             console,
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
             TextColumn("{task.fields[note]}", style="cyan"),
         )
-        self.all = self.progress.add_task("[bold]runs", total=len(members), note="")
+        self.all = self.progress.add_task("runs", total=len(members), note="")
 
     def tell(self, event: Event) -> None:
         """Show what an executor reports."""
@@ -54,17 +56,19 @@ class SweepDisplay(ProgressBars):
         if event.folder in self.bars:
             self.progress.remove_task(self.bars.pop(event.folder))
         if event.kind == "lost":
-            self.console.print(f"[yellow]{title}: its process died; it continues from its last saved state")
+            text = f"{title}: its process died; it continues from its last saved state"
+            self.console.print(Text(text, "yellow"))
         if event.kind == "ended":
             self.ended += 1
             passed = time.monotonic() - self.started
             rest = (len(self.members) - self.ended) * passed / self.ended
             left = f"about {duration(rest)} left" if rest else f"in {duration(passed)}"
             self.progress.update(self.all, completed=self.ended, note=left)
-            color = {"finished": "", "diverged": "[yellow]", "failed": "[red]"}.get(event.how or "", "")
+            color = {"diverged": "yellow", "failed": "red"}.get(event.how or "", "")
             if event.how != "finished" or not self.console.is_terminal:
-                self.console.print(f"{color}{self.ended} of {len(self.members)}: {title} {event.how}, {left}")
+                text = f"{self.ended} of {len(self.members)}: {title} {event.how}, {left}"
+                self.console.print(Text(text, color))
 
     def _title(self, folder: Path) -> str:
         member = self.members[folder]
-        return f"{member.variant} seed {member.run.config.seed}"
+        return visible(f"{member.variant} seed {member.run.config.seed}")

@@ -3,6 +3,7 @@
 import collections
 import contextlib
 import json
+import logging
 import os
 import selectors
 import subprocess
@@ -17,6 +18,8 @@ from typing import Any, Literal, NamedTuple
 from unweave.errors import UnweaveError, check_choice
 from unweave.runs.status import is_done
 from unweave.runs.worker import IMPORT_PATHS, Ended, add_import_paths, fail, import_paths, work
+
+logger = logging.getLogger("unweave")
 
 Kind = Literal["started", "ended", "lost", "beat"]
 
@@ -344,7 +347,13 @@ class OnRay(Executor):
         options = _RayTask(device, self.checkpoint_seconds, list(metrics), str(Path.cwd()), import_paths())
         pending = {task.remote(str(folder.resolve()), options): folder for folder in folders}
         begun: set[Path] = set()
+        alive = _alive(ray)
         while pending:
+            for node in (lost := alive.keys() - _alive(ray).keys()):
+                logger.warning(
+                    "the node %s of the Ray cluster was lost; its runs are given to others", alive[node]
+                )
+            alive = {node: name for node, name in alive.items() if node not in lost}
             if stop():
                 for reference in pending:
                     ray.cancel(reference, force=False)
@@ -360,10 +369,24 @@ class OnRay(Executor):
                 try:
                     how: Ended = ray.get(reference)
                 except Exception as error:  # an error of Ray: the run reports its own errors
-                    fail(name, f"its process was lost {self.attempts} times: {type(error).__name__}")
+                    fail(name, _lost(error, self.attempts))
                     how = "failed"
                 tell(Event("ended", name, how))
             tell(Event("beat"))
+
+
+def _alive(ray: Any) -> dict[str, str]:
+    """The nodes of the cluster that answer: their identity and their name."""
+    return {node["NodeID"]: str(node.get("NodeManagerHostname")) for node in ray.nodes() if node["Alive"]}
+
+
+def _lost(error: Exception, attempts: int) -> str:
+    """Why a run failed on Ray: its processes died, or nodes were lost with them."""
+    kind = type(error).__name__
+    often = f"{attempts} times" if attempts > 1 else "once"
+    if "Node" in kind:
+        return f"the node that it ran on was lost, and with it its process for the last of {attempts} attempts: {kind}"
+    return f"its process was lost {often}: {kind}"
 
 
 class _RayTask(NamedTuple):

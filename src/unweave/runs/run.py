@@ -3,25 +3,23 @@
 import contextlib
 import dataclasses
 import logging
-import os
-import platform
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from unweave import atomic
+from unweave import artefacts, atomic
+from unweave.atomic import DamagedError
 from unweave.data import Channels, Dataset
 from unweave.errors import UnweaveError
+from unweave.memory import Budget
 from unweave.model_metrics import Codes
 from unweave.objectives import Objective
 from unweave.optimizers import OPTIMIZERS
-from unweave.runs import history, locks, status
+from unweave.runs import history, locks, publishing, status
 from unweave.runs.config import Config
 from unweave.runs.history import HistoryWriter, Record
 from unweave.runs.opened import LoadedModel, OpenedData, keep_model, loaded_model, open_data
@@ -36,8 +34,6 @@ from unweave.vae import Model
 __all__ = ["Codes", "Run", "follow", "fresh"]
 
 logger = logging.getLogger("unweave")
-
-_PACKAGES = ("unweave", "torch", "numpy", "scipy", "scikit-learn")
 
 
 class Run:
@@ -65,9 +61,11 @@ class Run:
 
     def __init__(self, folder: Path | str, config: Config | None = None) -> None:
         self.folder = Path(folder)
-        if config is None and not (self.folder / "run.json").exists():
+        self._command: str | None = None
+        self._minutes: float | None = None
+        if config is None and not publishing.is_published(self.folder):
             raise UnweaveError(f"{self.folder} is not the folder of a run: it has no run.json")
-        self.config = Config.read(self.folder / "config.yaml") if config is None else config
+        self.config = _stored_config(self.folder) if config is None else config
         self._data: OpenedData | None = None
         self._warning: str | None = None
 
@@ -80,45 +78,52 @@ class Run:
             folder: of the run; none: ``runs/<label>``.
             command: the command line that requested it, recorded for the report.
         """
-        folder = Path(folder) if folder is not None else Path("runs") / config.label
-        if (folder / "run.json").exists():
-            if atomic.read_json(folder / "run.json").get("identity") != config.identity:
-                changed = ", ".join(_differences(Run(folder).config.to_mapping(), config.to_mapping()))
-                raise UnweaveError(
-                    f"{folder} holds a run made by another config ({changed}); choose another folder with --out"
-                )
-            return cls(folder, config)
-        if folder.exists() and any(not entry.name.startswith(".") for entry in _entries(folder)):
-            raise UnweaveError(
-                f"{folder} is not empty and not the folder of a run; choose another folder with --out"
-            )
-        atomic.write(folder / "config.yaml", config.to_yaml())
-        atomic.write_json(
-            folder / "run.json",
-            {
-                "identity": config.identity,
-                "command": command,
-                "created": datetime.now(UTC).isoformat(timespec="seconds"),
-                "versions": _versions(),
-                "parts": {
-                    name: part.code.to_config() for name, part in config.outside_parts.items() if part.code
-                },
-                "config": config.to_mapping(),  # as in config.yaml; JSON is faster to read for the index
-            },
-        )
-        return cls(folder, config)
+        run = cls.requested(config, folder, command)
+        run.publish()
+        return run
+
+    @classmethod
+    def requested(
+        cls,
+        config: Config,
+        folder: Path | str | None = None,
+        command: str | None = None,
+        minutes: float | None = None,
+    ) -> "Run":
+        """As :meth:`create`, but a new run gets its folder only when :meth:`train` has found that it can be trained.
+
+        ``minutes`` is the time that its number of steps was made for, recorded so that the same request finds it.
+
+        Example:
+            >>> run = Run.requested(Config.read(words=["data=circles", "objective.beta=-1"]), "nowhere")
+            >>> run.train()
+            Traceback (most recent call last):
+            ...
+            unweave.errors.UnweaveError: objective.beta must be at least 0, got -1
+            >>> Path("nowhere").exists()
+            False
+        """
+        run = cls(Path(folder) if folder is not None else Path("runs") / config.label, config)
+        publishing.check_free(run.folder, config)
+        run._command, run._minutes = command, minutes
+        return run
+
+    def publish(self) -> None:
+        """Make the folder of the run, unless it exists; several processes may do this at once."""
+        if not publishing.is_published(self.folder):
+            publishing.publish(self.folder, self.config, self._command, self._minutes)
 
     @property
     def command(self) -> str:
         """The command that makes this run again."""
-        given = atomic.read_json(self.folder / "run.json", default={}).get("command")
-        return given or f"unweave train {self.folder / 'config.yaml'}"
+        given = status.readable(self.folder / publishing.RUN).get("command")
+        return str(given) if given else f"unweave train {self.folder / 'config.yaml'}"
 
     @property
     def versions(self) -> dict[str, str]:
         """The versions of the software that made this run."""
-        versions: dict[str, str] = atomic.read_json(self.folder / "run.json").get("versions", {})
-        return versions
+        versions = artefacts.read_json(self.folder / publishing.RUN).get("versions", {})
+        return dict(versions) if isinstance(versions, dict) else {}
 
     @property
     def status(self) -> str:
@@ -128,28 +133,28 @@ class Run:
     @property
     def reason(self) -> str | None:
         """Why the run ended before its last step, if it did."""
-        given: str | None = status.recorded_status(self.folder).get("reason")
+        given: str | None = status.readable(self.folder / status.STATUS).get("reason")
         return "the process was killed" if self.status == "interrupted" and given is None else given
 
     @property
     def seconds(self) -> float:
         """Training time so far, over all sessions."""
-        return float(status.recorded_status(self.folder).get("seconds", 0.0))
+        return status.training_seconds(self.folder)
 
     @property
     def history(self) -> list[Record]:
-        """The logged losses, one record per logged step; a torn last line is skipped."""
+        """The logged losses, one record per logged step; damaged lines are skipped."""
         return history.read_history(self.folder / history.FILE)
 
     @property
     def scores(self) -> dict[str, Any]:
         """The scores of the last evaluation, by name; empty before the first."""
-        return atomic.read_json(self.folder / status.SCORES, default={})
+        return artefacts.read_json(self.folder / status.SCORES, default={})
 
     @property
     def checkpoints(self) -> Checkpoints:
         """The newest states of this run."""
-        return Checkpoints(self.folder / "checkpoints")
+        return Checkpoints(self.folder / "checkpoints", self.config.identity)
 
     def dataset(self) -> Dataset:
         """The data set of this run; a warning if it is no longer the one that the run was trained on."""
@@ -191,41 +196,82 @@ class Run:
 
         With a ``share`` this process trains its part of every batch and writes the folder; the others :func:`follow`.
         """
-        if share.first(lambda: status.is_trained(self.folder)):
+        if share.first(self._is_finished):
             return Outcome("finished", self.config.steps)
-        settings = _settings(self.config, threads, checkpoint_seconds)
-        with self._lock(), self.outside_code():
-            return self._train(str(torch.device(device)), settings, display, stop, share)
+        settings = settings_of(self.config, threads, checkpoint_seconds)
+        with self.outside_code(), contextlib.ExitStack() as stack:
+            if publishing.is_published(self.folder):
+                stack.enter_context(self.held())
+            trainer, session = self._prepare(str(torch.device(device)), settings, display, share)
+            if not publishing.is_published(self.folder):
+                self.publish()  # now that nothing speaks against it
+                stack.enter_context(self.held())
+            return self._run(trainer, session, stop)
 
-    def _train(
-        self, device: str, settings: Settings, display: Display | None, stop: Callable[[], bool], share: Share
-    ) -> Outcome:
+    def _is_finished(self) -> bool:
+        """Whether the final weights are intact; damaged ones are told and set aside, so that they are trained again."""
+        path = self.folder / status.WEIGHTS
+        problem = status.weights_problem(path)
+        if problem == "there is no such file":
+            return False
+        try:
+            if problem is not None:
+                raise DamagedError(f"{path} is damaged: {problem}")
+            artefacts.read(path)
+        except DamagedError as error:
+            with self.held():
+                logger.warning("%s; it is kept as %s, and trained again", error, atomic.set_aside(path).name)
+            return False
+        if status.readable(self.folder / status.STATUS).get("status") != "finished":
+            with (
+                contextlib.suppress(UnweaveError),
+                self.held(),
+            ):  # it was killed after the weights were written
+                status.write_status(self.folder, "finished", self.config.steps, None, self.seconds)
+                self.checkpoints.clear()
+        return True
+
+    def _prepare(
+        self, device: str, settings: Settings, display: Display | None, share: Share
+    ) -> tuple[Trainer, "_Session"]:
+        """All that training needs; an error here means that the run cannot be trained, and nothing is written."""
         data = self._open_data()
-        self._record_data(data)
+        if (problem := self._changed_data(data)) is not None:
+            raise UnweaveError(problem)
         model, objective = fresh(self.config, data.dataset, device, self._channels(data))
         if changed := self.config.changed_parts():
             raise UnweaveError(
                 f"{self.folder} cannot be trained: {'; '.join(changed)}; bring the old code back, or start a new run"
             )
+        session = _Session(self, settings)
+        trainer = Trainer(
+            model,
+            objective,
+            data.dataset,
+            settings,
+            checkpoints=Checkpoints(self.folder / "checkpoints", self.config.identity, session.sync),
+            record=session.append,
+            resumed=session.resumed,
+            display=display,
+            share=share,
+        )
+        return trainer, session
+
+    def _run(self, trainer: Trainer, session: "_Session", stop: Callable[[], bool]) -> Outcome:
+        """Train, in the folder that this process holds."""
+        self.record_data()
+        for place in (self.folder, self.folder / "checkpoints"):
+            atomic.remove_leftovers(place)
         try:
-            with _Session(self) as session:
-                trainer = Trainer(
-                    model,
-                    objective,
-                    data.dataset,
-                    settings,
-                    checkpoints=self.checkpoints,
-                    record=session.append,
-                    resumed=session.resumed,
-                    display=display,
-                    share=share,
-                )
+            with session:
                 outcome = trainer.run(stop)
         except OSError as error:
             raise atomic.explain(error, self.folder) from error
         if outcome.status == "finished":
-            self._save_weights(model, device)
+            self._save_weights(trainer.state.model, str(trainer.device))
         session.write_status(outcome.status, outcome.step, outcome.reason)
+        if outcome.status == "finished":
+            self.checkpoints.clear()
         return outcome
 
     def _save_weights(self, model: Model, device: str) -> None:
@@ -233,8 +279,7 @@ class Run:
 
         path = self.folder / status.WEIGHTS
         weights = {name: tensor.contiguous().cpu() for name, tensor in model.state_dict().items()}
-        atomic.write(path, save(weights))
-        self.checkpoints.clear()
+        artefacts.write(path, save(weights))
         keep_model(path, device, LoadedModel(model.eval(), self.config.steps))
 
     def _newest_weights(self) -> Path:
@@ -247,21 +292,36 @@ class Run:
         return saved[-1]
 
     def _load_model(self, device: str) -> LoadedModel:
-        model = self.config.make_model(self.dataset().image_shape).to(device)
+        with Budget("the model", copies=1):
+            model = self.config.make_model(self.dataset().image_shape)
+        model = model.to(device)
         for sentence in self.config.changed_parts():
             logger.warning("%s: %s", self.folder, sentence)
         if status.is_trained(self.folder):
-            from safetensors.torch import load_file
-
-            model.load_state_dict(load_file(self.folder / status.WEIGHTS, device=device))
-            step = self.config.steps
+            path, weights, step = self.folder / status.WEIGHTS, self._final_weights(), self.config.steps
         else:
-            state = self.checkpoints.latest(device)
+            path, state = self._newest_weights(), self.checkpoints.latest(device)
             if state is None:
-                raise UnweaveError(f"{self.folder} has no weights yet: train it with {self.command}")
-            model.load_state_dict(state["vae"])
-            step = state["step"]
-        return LoadedModel(cpu.channels_last(model).eval(), step)
+                raise UnweaveError(f"{self.folder} has no intact weights: train it with {self.command}")
+            weights, step = state.get("average") or state.get("vae", {}), state["step"]
+        try:
+            model.load_state_dict(weights)
+        except (RuntimeError, TypeError, AttributeError) as error:
+            reason = " ".join(str(error).split())[:200]
+            raise DamagedError(f"{path} does not fit the config of its run: {reason}") from error
+        return LoadedModel(cpu.channels_last(model).to(device).eval(), step)
+
+    def _final_weights(self) -> dict[str, torch.Tensor]:
+        from safetensors import SafetensorError
+        from safetensors.torch import load
+
+        path = self.folder / status.WEIGHTS
+        try:
+            content = artefacts.read(path)
+            with artefacts.structure_of(path, SafetensorError, ValueError, KeyError):
+                return dict(load(content))
+        except DamagedError as error:
+            raise DamagedError(f"{error}; to train it again: {self.command}") from error
 
     def _open_data(self) -> OpenedData:
         self._data = open_data(self.config)  # held, so that it stays open as long as this run is used
@@ -272,7 +332,13 @@ class Run:
 
     def _changed_data(self, data: OpenedData) -> str | None:
         """What is wrong, if the data have changed since the run began."""
-        recorded = atomic.read_json(self.folder / "data.json", default={})
+        try:
+            recorded = artefacts.read_json(self.folder / "data.json", default={})
+        except DamagedError as error:
+            return (
+                f"{error}, so whether the data have changed cannot be told; "
+                f"`unweave runs check --root {self.folder.parent} --repair` records the present ones"
+            )
         if not recorded or recorded.get("fingerprint") == data.fingerprint:
             return None
         return (
@@ -280,17 +346,17 @@ class Run:
             f"then, {data.fingerprint} now): bring the old data back, or start a new run with --out"
         )
 
-    def _record_data(self, data: OpenedData) -> None:
-        """Record what identifies the data, or refuse to continue with other data."""
-        if (problem := self._changed_data(data)) is not None:
-            raise UnweaveError(problem)
+    def record_data(self) -> None:
+        """Record what identifies the data, unless that is recorded already."""
+        data = self._open_data()
         channels = self._channels(data)
         content = {
             "fingerprint": data.fingerprint,
             "count": data.dataset.count,
             "channels": None if channels is None else dataclasses.asdict(channels),
         }
-        atomic.write_json(self.folder / "data.json", content)
+        if artefacts.read_json(self.folder / "data.json", default={}) != content:
+            artefacts.write_json(self.folder / "data.json", content)
 
     @contextlib.contextmanager
     def outside_code(self) -> Iterator[None]:
@@ -303,8 +369,11 @@ class Run:
             parts = self.config.outside_parts
             if not parts:
                 raise
-            with (self.folder / "log.txt").open("a") as log:
-                log.write(traceback.format_exc())
+            kept = "run it with --debug for the traceback"
+            if publishing.is_published(self.folder):
+                with (self.folder / "log.txt").open("a") as log:
+                    log.write(traceback.format_exc())
+                kept = f"the traceback is in {self.folder / 'log.txt'}"
             files = {part.code.file: part.label for part in parts.values() if part.code and part.code.file}
             frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
             place = (
@@ -315,12 +384,12 @@ class Run:
             named = ", ".join(f"{slot} {part.label}" for slot, part in parts.items())
             raise UnweaveError(
                 f"{place or f'a run with parts from outside ({named})'} failed: {type(error).__name__}: "
-                f"{' '.join(str(error).split())[:300]}; the traceback is in {self.folder / 'log.txt'}"
+                f"{' '.join(str(error).split())[:300]}; {kept}"
             ) from error
 
     @contextlib.contextmanager
-    def _lock(self) -> Iterator[None]:
-        """Hold the folder for this process."""
+    def held(self) -> Iterator[None]:
+        """Hold the folder for this process; an error if another one holds it."""
         with contextlib.ExitStack() as stack:
             try:
                 ours = stack.enter_context(locks.lock(self.folder / locks.TRAINING))
@@ -334,21 +403,42 @@ class Run:
 class _Session(HistoryWriter):
     """One session of training: continues the run's clock and history, and writes its status."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, settings: Settings) -> None:
         self.run = run
+        self.settings = settings
         self.started = time.monotonic()
         super().__init__(run.folder / history.FILE, lambda: time.monotonic() - self.started)
 
     def resumed(self, step: int) -> None:
-        earlier = history.cut_history(self.path, step)
-        self.started -= earlier[-1]["seconds"] if earlier else 0.0
+        earlier = history.cut_history(self.path, step, self.settings.logged_steps(step))
+        self.started = time.monotonic() - (history.seconds_of(earlier[-1]) if earlier else 0.0)
         self.write_status("running", step, None)
         if step:
             logger.info("going on from step %d of %d", step, self.run.config.steps)
 
     def write_status(self, name: str, step: int, reason: str | None) -> None:
-        content = {"status": name, "step": step, "reason": reason, "seconds": round(self.seconds(), 3)}
-        atomic.write_json(self.run.folder / status.STATUS, content)
+        status.write_status(self.run.folder, name, step, reason, self.seconds())
+
+
+def _stored_config(folder: Path) -> Config:
+    """The config of a run: of ``config.yaml``, or of its copy in ``run.json`` if that file is damaged."""
+    path, made = folder / publishing.CONFIG, artefacts.read_json(folder / publishing.RUN)
+    identity = made.get("identity")
+    try:
+        artefacts.read(path)
+        config = Config.read(path)
+        if config.identity == identity or identity is None:
+            return config
+        problem = f"{path} is not the config of this run: its identity is another one"
+    except atomic.UnreadableError:
+        raise
+    except UnweaveError as error:
+        problem = str(error)
+    copy = made.get("config")
+    if not isinstance(copy, dict) or (config := Config.of(copy)).identity != identity:
+        raise DamagedError(f"{problem}; {folder / publishing.RUN} has no copy of it")
+    logger.warning("%s; its copy in run.json is used", problem)
+    return config
 
 
 def follow(
@@ -370,7 +460,7 @@ def follow(
         return Outcome("finished", config.steps)
     data = open_data(config)
     model, objective = fresh(config, data.dataset, device, data.channels if config.standardise else None)
-    return Trainer(model, objective, data.dataset, _settings(config, threads), share=share).run(stop)
+    return Trainer(model, objective, data.dataset, settings_of(config, threads), share=share).run(stop)
 
 
 def fresh(
@@ -393,11 +483,19 @@ def fresh(
         seed_torch(config.seed, "weights")
         if config.standardise and channels is None:
             channels = dataset.channels()
-        model = config.make_model(dataset.image_shape, channels).to(device)
+        with Budget("the model"):
+            model = config.make_model(dataset.image_shape, channels)
+        model = model.to(device)
         return model, config.make_objective(model).to(device)
 
 
-def _settings(config: Config, threads: int, seconds: float = 30.0) -> Settings:
+def settings_of(config: Config, threads: int, seconds: float = 30.0) -> Settings:
+    """How a config trains its model.
+
+    Example:
+        >>> settings_of(Config.read(words=["data=circles", "steps=7"]), threads=1).steps
+        7
+    """
     return Settings(
         config.steps,
         config.batch_size,
@@ -408,29 +506,7 @@ def _settings(config: Config, threads: int, seconds: float = 30.0) -> Settings:
         optimizer=OPTIMIZERS.build(config.optimizer),
         critic_optimizer=OPTIMIZERS.build(config.critic_optimizer),
         schedule=SCHEDULES.build(config.schedule),
+        critic_schedule=SCHEDULES.build(config.critic_schedule),
+        weight_average=config.weight_average,
+        clip_norm=config.clip_norm,
     )
-
-
-def _entries(folder: Path) -> list[Path]:
-    if not folder.is_dir():
-        raise UnweaveError(f"{folder} is a file, not a folder; choose another folder with --out")
-    return list(folder.iterdir())
-
-
-def _differences(old: dict[str, Any], new: dict[str, Any], prefix: str = "") -> Iterator[str]:
-    for key in sorted({*old, *new}):
-        before, after = old.get(key), new.get(key)
-        if isinstance(before, dict) and isinstance(after, dict) and before.get("name") == after.get("name"):
-            yield from _differences(before, after, f"{prefix}{key}.")
-        elif before != after:
-            first, second = (v["name"] if isinstance(v, dict) else v for v in (before, after))
-            yield f"{prefix}{key}: {first} there, {second} here"
-
-
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
-    for package in _PACKAGES:
-        with contextlib.suppress(PackageNotFoundError):
-            versions[package] = version(package)
-    versions["machine"] = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    return versions

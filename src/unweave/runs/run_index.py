@@ -4,6 +4,7 @@ The index is an SQLite file beside the runs and can be deleted at any time. It i
 stamp of a run's folder changes whenever one of its files is replaced, so only folders that changed are read again.
 """
 
+import contextlib
 import csv
 import functools
 import io
@@ -13,16 +14,23 @@ import os
 import re
 import shutil
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from unweave import atomic
+from unweave import artefacts, atomic
 from unweave.errors import UnweaveError, plain, unknown
 from unweave.runs import history
 from unweave.runs.flat import flatten
-from unweave.runs.status import SCORES, is_trained, last_status, present_status, recorded_status
+from unweave.runs.status import (
+    SCORES,
+    is_trained,
+    last_status,
+    present_status,
+    recorded_status,
+    training_seconds,
+)
 
 logger = logging.getLogger("unweave")
 
@@ -54,7 +62,13 @@ class RunEntry:
     @functools.cached_property
     def facts(self) -> Mapping[str, Any]:
         """All keys with their values; decoded at first use."""
-        return json.loads(self.known) if isinstance(self.known, str) else self.known
+        if not isinstance(self.known, str):
+            return self.known
+        try:
+            known: dict[str, Any] = json.loads(self.known)
+        except ValueError:  # a damaged page of the index; the folder is the truth
+            known = read_facts(self.folder)
+        return known
 
     def __getitem__(self, key: str) -> Any:
         return self.facts.get(key)
@@ -115,6 +129,17 @@ class RunIndex:
         self, conditions: Sequence[str | Condition] = (), *, sort: str | None = None, refresh: bool = True
     ) -> list[RunEntry]:
         """The runs that meet all conditions, ordered by folder or by the key ``sort`` (``-mig``: largest first)."""
+        try:
+            return self._find(conditions, sort, refresh)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:
+            pass
+        logger.warning("the index %s is damaged: it is made again", self.path)
+        self.rebuild()
+        return self._find(conditions, sort, refresh=False)
+
+    def _find(self, conditions: Sequence[str | Condition], sort: str | None, refresh: bool) -> list[RunEntry]:
         if refresh:
             self.refresh()
         wanted = [Condition.read(c) if isinstance(c, str) else c for c in conditions]
@@ -162,14 +187,19 @@ class RunIndex:
                     self._forget([*gone, *(name for name in changed if name in indexed)])
                     self._read(changed, seen)
             except sqlite3.OperationalError as error:
-                raise UnweaveError(f"cannot write the index {self.path}: {error}") from error
+                if self.in_memory:
+                    raise UnweaveError(f"cannot make an index in memory: {error}") from error
+                self.close()  # the folder is read-only: then in memory
+                self.connection = self._open(anew=True)
+                return self.refresh()
         return len(changed)
 
     def rebuild(self) -> int:
         """Delete the index and read every run folder; returns how many there are."""
         self.close()
-        self.path.unlink(missing_ok=True)
-        self.connection = self._open()
+        with contextlib.suppress(OSError):  # where it cannot be removed, it is made in memory
+            self.path.unlink(missing_ok=True)
+        self.connection = self._open(anew=True)
         return self.refresh()
 
     def locate(self, word: str) -> Path:
@@ -201,8 +231,11 @@ class RunIndex:
                 raise UnweaveError(f"cannot remove {folder}: {error.strerror or error}") from error
         self.refresh()
 
-    def _open(self) -> sqlite3.Connection:
-        for path in (self.path, self.path, ":memory:"):  # the second time after a damaged file was removed
+    def _open(self, anew: bool = False) -> sqlite3.Connection:
+        self.in_memory = anew and self.path.exists()
+        # The second time after a damaged file was removed.
+        for path in (":memory:",) if self.in_memory else (self.path, self.path, ":memory:"):
+            self.in_memory = path == ":memory:"
             connection = None
             try:
                 connection = sqlite3.connect(path, timeout=30)
@@ -218,7 +251,8 @@ class RunIndex:
                 pass
             if connection is not None:
                 connection.close()
-            self.path.unlink(missing_ok=True)  # damaged, or of another version
+            with contextlib.suppress(OSError):
+                self.path.unlink(missing_ok=True)  # damaged, or of another version
         raise UnweaveError(f"cannot make the index {self.path}")
 
     def _forget(self, names: Sequence[str]) -> None:
@@ -265,14 +299,14 @@ def read_facts(folder: Path) -> dict[str, Any]:
         >>> facts["status"], facts["data"], facts["seed"]
         ('new', 'Circles', 3)
     """
-    made = atomic.read_json(folder / "run.json")
+    made = artefacts.read_json(folder / "run.json")
     config = made.get("config")
     if not isinstance(config, dict):
         from unweave.runs.config import read_file
 
         config = read_file(folder / "config.yaml")
     recorded = recorded_status(folder)
-    scores = atomic.read_json(folder / SCORES, default={})
+    scores = artefacts.read_json(folder / SCORES, default={})
     last = history.last_record(folder / history.FILE)
     step = config.get("steps") if is_trained(folder) else last.get("step", recorded.get("step", 0))
     facts: dict[str, Any] = {
@@ -281,7 +315,7 @@ def read_facts(folder: Path) -> dict[str, Any]:
         "created": made.get("created"),
         "status": last_status(folder),
         "reason": recorded.get("reason"),
-        "seconds": recorded.get("seconds"),
+        "seconds": training_seconds(folder) if recorded else None,
         "step": step,
     }
     facts |= {key: _joined(value) for key, value in flatten(config).items()}
@@ -291,30 +325,6 @@ def read_facts(folder: Path) -> dict[str, Any]:
         facts[name] = score["value"]
     facts |= {f"last.{key}": value for key, value in last.items() if key not in ("step", "seconds")}
     return {key: value for key, value in facts.items() if not isinstance(value, dict)}
-
-
-def damage(folder: Path) -> Iterator[str]:
-    """What is wrong with the files of a run, each read in full: a sentence names the file, and its line in a history.
-
-    Example:
-        >>> import tempfile
-        >>> list(damage(Path(tempfile.mkdtemp())))[0].endswith("run.json: there is no such file")
-        True
-    """
-    for name in ("run.json", "status.json", "scores.json"):
-        path = folder / name
-        if path.exists() or name == "run.json":
-            try:
-                atomic.read_json(path)
-            except UnweaveError as error:
-                yield str(error)
-    path = folder / history.FILE
-    if path.exists():
-        for number, line in enumerate(path.read_bytes().splitlines(), 1):
-            try:
-                json.loads(line)
-            except ValueError:
-                yield f"{path}, line {number}, is no record: it is skipped"
 
 
 def export(entries: Sequence[RunEntry], path: Path) -> Path:

@@ -1,15 +1,17 @@
 """What the files in the folder of a run say about its state: trained, scored, running, how it ended, how long it took.
 
-The weights are the last thing that training writes, so a run is finished if and only if they exist.
+The weights are the last result that training writes, so a run is finished if and only if they exist as a whole.
 """
 
+import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unweave import atomic
+from unweave import artefacts
 from unweave.errors import UnweaveError
-from unweave.runs import locks
+from unweave.runs import history, locks
 
 WEIGHTS = "model.safetensors"
 STATUS = "status.json"
@@ -19,13 +21,38 @@ SCORED = "scored.json"
 
 
 def is_trained(folder: Path) -> bool:
-    """Whether the run in ``folder`` is finished: its final weights exist.
+    """Whether the run in ``folder`` is finished: its final weights exist, and no part of the file is missing.
 
     Example:
         >>> is_trained(Path("nowhere"))
         False
     """
-    return (folder / WEIGHTS).exists()
+    return weights_problem(folder / WEIGHTS) is None
+
+
+def weights_problem(path: Path) -> str | None:
+    """What is wrong with the structure of a file of weights, by its header and its size; ``None`` if nothing is.
+
+    Example:
+        >>> weights_problem(Path("nowhere.safetensors"))
+        'there is no such file'
+    """
+    try:
+        if not path.is_file():
+            return "it is not a file" if os.path.lexists(path) else "there is no such file"
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            length = int.from_bytes(file.read(8), "little")
+            if size < 8 or not 2 <= length <= size - 8:
+                return f"it ends after {size:,} bytes or is no file of weights"
+            header = json.loads(file.read(length))
+        ends = [value["data_offsets"][1] for key, value in header.items() if key != "__metadata__"]
+    except PermissionError:
+        return None  # it is there; whoever reads it is told
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError) as error:
+        return f"its header is damaged ({type(error).__name__})"
+    whole = 8 + length + max(ends, default=0)
+    return None if size == whole else f"it has {size:,} bytes instead of {whole:,}"
 
 
 def recorded_status(folder: Path) -> dict[str, Any]:
@@ -35,17 +62,39 @@ def recorded_status(folder: Path) -> dict[str, Any]:
         >>> recorded_status(Path("nowhere"))
         {}
     """
-    return atomic.read_json(folder / STATUS, default={})
+    return artefacts.read_json(folder / STATUS, default={})
+
+
+def write_status(folder: Path, name: str, step: int, reason: str | None, seconds: float) -> None:
+    """Record the status of a run.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> write_status(folder, "interrupted", 3, "stopped by the user", 1.5)
+        >>> last_status(folder)
+        'interrupted'
+    """
+    content = {"status": name, "step": step, "reason": reason, "seconds": round(seconds, 3)}
+    # That a run is running need not survive a loss of power.
+    artefacts.write_json(folder / STATUS, content, sync=name != "running")
 
 
 def last_status(folder: Path) -> str:
     """``finished`` if the weights exist, otherwise the status written last; its process may have died since.
 
+    A damaged status counts as ``running``: whether its process lives tells the lock.
+
     Example:
         >>> last_status(Path("nowhere"))
         'new'
     """
-    return "finished" if is_trained(folder) else str(recorded_status(folder).get("status", "new"))
+    if is_trained(folder):
+        return "finished"
+    found = str(readable(folder / STATUS).get("status", "new"))
+    if found in ("finished", "new") and os.path.lexists(folder / STATUS):
+        return "running"
+    return found
 
 
 def present_status(folder: Path, last: str | None = None) -> str:
@@ -73,7 +122,7 @@ def is_scored(folder: Path) -> bool:
         False
     """
     scores, weights = folder / SCORES, folder / WEIGHTS
-    if not (scores.exists() and weights.exists()):
+    if not (scores.is_file() and is_trained(folder) and readable(scores)):
         return False
     return scores.stat().st_mtime_ns >= weights.stat().st_mtime_ns
 
@@ -85,7 +134,8 @@ def scored_by(folder: Path) -> list[str]:
         >>> scored_by(Path("nowhere"))
         []
     """
-    return list(readable(folder / SCORED).get("metrics", [])) if is_scored(folder) else []
+    metrics = readable(folder / SCORED).get("metrics", []) if is_scored(folder) else []
+    return list(map(str, metrics)) if isinstance(metrics, list) else []
 
 
 def is_done(folder: Path, metrics: Sequence[str] = ()) -> bool:
@@ -122,7 +172,18 @@ def seconds_taken(folder: Path) -> float:
     codes, weights = folder / CODES, folder / WEIGHTS
     both = codes.exists() and weights.exists()
     encoding = codes.stat().st_mtime - weights.stat().st_mtime if both else 0.0
-    return float(recorded_status(folder).get("seconds", 0.0)) + max(0.0, encoding)
+    return training_seconds(folder) + max(0.0, encoding)
+
+
+def training_seconds(folder: Path) -> float:
+    """Training time so far, over all sessions: by the status, or by the history if that was killed before it.
+
+    Example:
+        >>> training_seconds(Path("nowhere"))
+        0.0
+    """
+    recorded = history.seconds_of(readable(folder / STATUS))
+    return max(recorded, history.seconds_of(history.last_record(folder / history.FILE)))
 
 
 def readable(path: Path) -> dict[str, Any]:
@@ -133,6 +194,6 @@ def readable(path: Path) -> dict[str, Any]:
         {}
     """
     try:
-        return atomic.read_json(path, default={})
+        return artefacts.read_json(path, default={})
     except UnweaveError:
         return {}

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from unweave.errors import UnweaveError, check_choice
 from unweave.references import import_object, is_reference, split_reference
 from unweave.runs.config import Config, merge, read_file
 from unweave.runs.flat import flatten
+
+logger = logging.getLogger("unweave")
 
 _KEYS = ("name", "title", "base", "grid", "variants", "seeds", "search", "target", "metrics")
 
@@ -90,12 +93,14 @@ class Study:
             changed = merge(nested(own), nested(point))
             shown = {**flatten(own), **{key: _named(value) for key, value in point.items()}}
             told = " ".join(part for part in (label, *_words(point, grid)) if part)
-            for seed in seeds if not search else ():
-                try:
-                    config = Config.of({**merge(base, changed), "seed": seed})
-                except UnweaveError as error:
-                    raise UnweaveError(f"{told + ': ' if told else ''}{error}") from error
-                runs.append(PlannedRun(told or "base", shown, config))
+            try:
+                # Checked once for all seeds: a large study has thousands of runs.
+                config = Config.of({**merge(base, changed), "seed": min(seeds)}) if not search else None
+            except UnweaveError as error:
+                raise UnweaveError(f"{told + ': ' if told else ''}{error}") from error
+            if config is not None:
+                several = (dataclasses.replace(config, seed=seed) for seed in seeds)
+                runs += [PlannedRun(told or "base", shown, each) for each in several]
         title = str(mapping.get("title", ""))
         target = str(mapping.get("target", ""))
         metrics = metrics_of(mapping.get("metrics") or ())
@@ -172,6 +177,7 @@ def load(target: str) -> Study:
     if not is_reference(reference):
         raise UnweaveError(f"a study is a .yaml file, a .py file or module:function, got {target!r}")
     place, function = split_reference(reference)
+    logger.info("running the code of %s, which is not part of unweave", place)
     configs = import_object(reference)
     if not callable(configs):
         raise UnweaveError(f"{function!r} of {place} is not a function that returns the configs of a study")

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from unweave import atomic
+from unweave import artefacts
 from unweave.errors import UnweaveError
 from unweave.runs.config import Config
 from unweave.runs.executors import Event, Executor
@@ -61,12 +61,16 @@ class Sweep:
     def __init__(self, folder: Path | str) -> None:
         path = Path(folder) / MANIFEST
         try:
-            manifest = json.loads(path.read_text())
+            if not os.path.lexists(path):
+                raise FileNotFoundError
+            manifest = artefacts.read_json(path)
             places = [Path(folder) / entry["folder"] for entry in manifest["runs"]]
             self._read(Path(folder), manifest, [Run(place) for place in places])
         except FileNotFoundError:
             raise UnweaveError(f"{folder} is not the folder of a sweep: it has no {MANIFEST}") from None
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except UnweaveError:
+            raise
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             raise UnweaveError(f"cannot read {path}: {error!r}") from error
 
     def _read(self, folder: Path, manifest: dict[str, Any], runs: Sequence[Run]) -> None:
@@ -102,7 +106,7 @@ class Sweep:
             for planned in study.runs
         ]
         manifest = _manifest(study, os.path.relpath(place, folder), command, extra or {})
-        atomic.write_json(folder / MANIFEST, manifest)
+        artefacts.write_json(folder / MANIFEST, manifest)
         return cls._of(folder, manifest, runs)
 
     @classmethod
@@ -319,6 +323,24 @@ def _entry(planned: PlannedRun, place: str) -> dict[str, Any]:
         "seed": planned.config.seed,
         "folder": str(Path(place) / planned.config.label),
     }
+
+
+def scores_of_runs(sweep: Sweep, names: Sequence[str] | None = None) -> dict[str, list[float]]:
+    """Scores of the finished runs of a sweep, by name; by default those that all of them have.
+
+    Example:
+        >>> study = Study.of({"base": {"data": "circles"}}, name="tiny")
+        >>> scores_of_runs(Sweep.planned(study, Path("nowhere")))
+        {}
+    """
+    scored = [member.run.scores for member in sweep.members if member.run.status == "finished"]
+    common = [name for name in (scored[0] if scored else {}) if all(name in each for each in scored)]
+    for name in names or ():
+        if name not in common:
+            raise UnweaveError(
+                f"not every finished run has the score {name!r}; they have {', '.join(common)}"
+            )
+    return {name: [float(each[name]["value"]) for each in scored] for name in names or common}
 
 
 def describe(sweep: Sweep) -> str:

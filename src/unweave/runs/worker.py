@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Literal
 
-from unweave import atomic
+from unweave import artefacts
 from unweave.errors import UnweaveError
 from unweave.runs import locks, status
 
@@ -110,7 +110,7 @@ def score(run: "Run", metrics: Sequence[str], device: str = "cpu") -> None:
     missing = [name for name in metrics if name not in before]
     if missing:
         evaluate(run, metrics=missing, device=device)
-        atomic.write_json(run.folder / status.SCORED, {"metrics": [*before, *missing]})
+        artefacts.write_json(run.folder / status.SCORED, {"metrics": [*before, *missing]})
 
 
 def fail(folder: Path, reason: str) -> None:
@@ -128,7 +128,7 @@ def fail(folder: Path, reason: str) -> None:
             _note(log, f"failed: {reason}")
         before = status.readable(folder / status.STATUS)
         content = {**before, "status": "failed", "reason": " ".join(reason.split())[:500]}
-        atomic.write_json(folder / status.STATUS, content)
+        artefacts.write_json(folder / status.STATUS, content)
     except (OSError, UnweaveError) as error:  # the disk itself may have failed
         print(f"unweave: {folder}: {reason}; recording this failed: {error}", file=sys.stderr)
 
@@ -149,7 +149,8 @@ def serve(requests: IO[str], answers: IO[str], checkpoint_seconds: float) -> Non
     from unweave.runs import evaluation, run  # noqa: F401  the slow imports, before the answer "ready"
 
     with StopOnSignal() as stop:
-        _answer(answers, "ready")
+        with contextlib.suppress(BrokenPipeError):
+            _answer(answers, "ready")
         for line in requests:
             place, metrics = json.loads(line)
             folder = Path(place)
@@ -160,7 +161,11 @@ def serve(requests: IO[str], answers: IO[str], checkpoint_seconds: float) -> Non
                     checkpoint_seconds=checkpoint_seconds,
                     metrics=metrics,
                 )
-            _answer(answers, ended)
+            try:
+                _answer(answers, ended)
+            except BrokenPipeError:  # the sweep was killed: its runs are saved, and nobody is left to be told
+                os.dup2(os.open(os.devnull, os.O_WRONLY), answers.fileno())
+                return
             if stop():
                 return
 

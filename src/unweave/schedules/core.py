@@ -19,16 +19,19 @@ class Stage(NamedTuple):
         optimizer: of its weights.
         draw: gives ``n`` images ``(n, ...)``, always the same ones before the same step.
         progress: where training stands.
+        average: the moving average of the model's weights, if there is one; what is done to the weights themselves must
+            be done to it too.
 
     Example:
         >>> Stage._fields
-        ('model', 'optimizer', 'draw', 'progress')
+        ('model', 'optimizer', 'draw', 'progress', 'average')
     """
 
     model: VAE
     optimizer: torch.optim.Optimizer
     draw: Callable[[int], Tensor]
     progress: Progress
+    average: VAE | None = None
 
 
 class Schedule(ABC):

@@ -137,6 +137,8 @@ class Unfolding(Schedule):
             rotation = np.eye(model.latents)
             rotation[:count, :count] = turned
             CodeLayers.of(model).rotate(torch.from_numpy(rotation), stage.optimizer)
+            if stage.average is not None:
+                CodeLayers.of(stage.average).rotate(torch.from_numpy(rotation))
 
 
 def independent_directions(means: Floats, scales: Floats, least_gain: float) -> Floats | None:

@@ -16,9 +16,10 @@ class EntropyBias:
     """The estimate of the entropy of ``q(z)`` by DEC Eq. 10, for several batch sizes.
 
     All in nats. ``estimates`` are means over batches and ``errors`` their standard errors; ``exact`` is the entropy of
-    the mixture of all ``n`` encodings; ``no_overlap = log n + E_x H[q(z|x)]`` is the value of the estimate when no two
-    members of a batch overlap; ``divergence`` is the exact ``KL(q(z) || p(z))`` to the standard normal, and
-    ``divergence_estimates`` are those that follow from ``estimates``; they may be negative.
+    the mixture of all ``n`` encodings: its density is exact, the mean of ``-log q(z)`` is one over codes, without bias,
+    and ``exact_error`` is its standard error; ``no_overlap = log n + E_x H[q(z|x)]`` is the value of the estimate when
+    no two members of a batch overlap; ``divergence`` is ``KL(q(z) || p(z))`` to the standard normal from the same
+    codes, and ``divergence_estimates`` are those that follow from ``estimates``; they may be negative.
 
     Example:
         >>> bias = entropy_bias(n=200, batch_sizes=(2, 200), batches=50, deviation=0.3)

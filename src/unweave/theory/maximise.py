@@ -17,6 +17,8 @@ def maximise(
 ) -> None:
     """Change variables in place so that the objective increases, by L-BFGS with a line search.
 
+    Gradients that the caller holds, of these variables or of others in the objective, stay as they are.
+
     Args:
         objective: a scalar function of the variables.
         variables: require gradients.
@@ -41,9 +43,15 @@ def maximise(
     )
 
     def closure() -> Tensor:
-        optimizer.zero_grad()
         loss = -objective()
-        torch.autograd.backward(loss)
+        gradients = torch.autograd.grad(loss, variables, allow_unused=True)
+        for variable, gradient in zip(variables, gradients, strict=True):
+            variable.grad = gradient
         return loss
 
-    optimizer.step(closure)  # type: ignore[no-untyped-call]
+    held = [variable.grad for variable in variables]
+    try:
+        optimizer.step(closure)  # type: ignore[no-untyped-call]
+    finally:
+        for variable, gradient in zip(variables, held, strict=True):
+            variable.grad = gradient

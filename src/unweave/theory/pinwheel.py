@@ -67,7 +67,7 @@ def ablation(
 
     Each model: encoder and decoder of one hidden layer of 100 (DEC table 1b), Gaussian likelihood with mean and
     variance from the decoder, mixture prior of Eq. 9, the divergence ``KL(p(z) || q(z))`` estimated with all ``n``
-    encodings and ``n`` samples of the prior, Adam at 1e-3, batch of all ``n`` points, 500 epochs. Models of one
+    encodings and ``n`` samples of the prior, AMSGrad at 1e-3, batch of all ``n`` points, 500 epochs. Models of one
     seed share their starting weights and noise, so that they differ in ``alpha`` and ``beta`` alone.
 
     Reference: DEC Eq. 7, section 6.2, appendix B.
@@ -77,7 +77,7 @@ def ablation(
         True
     """
     models = _Models(torch.from_numpy(Pinwheel().points), alphas, betas, seeds)
-    optimizer = torch.optim.Adam(models.weights, lr=learning_rate)
+    optimizer = torch.optim.Adam(models.weights, lr=learning_rate, amsgrad=True)
     for step in range(steps):
         loss = models.loss()
         optimizer.zero_grad(set_to_none=True)

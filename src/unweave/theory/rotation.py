@@ -15,7 +15,7 @@ from unweave.vae import VAE
 
 PRIORS: dict[str, dict[str, Any]] = {
     "StandardNormal": {},
-    "AnisotropicNormal": {},
+    "AnisotropicNormal": {"scales": "ones"},  # log-variances from 1 to -1, see informative_vae
     "StudentT": {"nu": 5.0},
     "GeneralizedNormal": {"p": 1.0},
     "SparseMixture": {},

@@ -13,6 +13,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from unweave.errors import visible
 from unweave.training.trainer import Record
 
 
@@ -66,7 +67,7 @@ class TerminalDisplay(ProgressBars):
     def __init__(self, steps: Mapping[str, int], console: Console) -> None:
         super().__init__(
             console,
-            TextColumn("[bold]{task.description}"),
+            TextColumn("{task.description}", style="bold", markup=False),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
             TextColumn("{task.fields[losses]}"),
@@ -74,7 +75,8 @@ class TerminalDisplay(ProgressBars):
             TimeRemainingColumn(),
         )
         self.tasks = {
-            title: self.progress.add_task(title, total=n, losses="", speed="") for title, n in steps.items()
+            title: self.progress.add_task(visible(title), total=n, losses="", speed="")
+            for title, n in steps.items()
         }
 
     @classmethod

@@ -26,6 +26,9 @@ def train(
     optimizer: Optimizer | PartLike = "Adam",
     critic_optimizer: Optimizer | PartLike = "Adam",
     schedule: Schedule | PartLike = "Constant",
+    critic_schedule: Schedule | PartLike = "Constant",
+    weight_average: float | None = None,
+    clip_norm: float | None = None,
     checkpoints: Checkpoints | None = None,
     checkpoint_seconds: float = 30.0,
     log_every: int | None = None,
@@ -55,6 +58,10 @@ def train(
         optimizer: changes the model's weights, in any of these forms.
         critic_optimizer: changes the critic's weights, if the objective has one.
         schedule: how the learning rate, and perhaps more, changes over the steps.
+        critic_schedule: how the critic's learning rate changes over the steps.
+        weight_average: decay of a moving average of the weights, such as 0.999, which the model has at the end; none:
+            it has those of the last step.
+        clip_norm: longer gradients, of the model or of the critic, are shortened to this norm; none: they are not.
         checkpoints: where states are saved; none: nowhere.
         checkpoint_seconds: time between saved states.
         log_every: steps between records; none: about a thousand records in total.
@@ -70,12 +77,26 @@ def train(
         >>> train(vae, objectives.BetaVAE(), data.Circles(size=32), steps=2, batch_size=4)
         Outcome(status='finished', step=2, reason=None)
     """
-    parts = OPTIMIZERS.make(optimizer), OPTIMIZERS.make(critic_optimizer), SCHEDULES.make(schedule)
+    settings = Settings(
+        steps,
+        batch_size,
+        learning_rate,
+        seed,
+        threads,
+        checkpoint_seconds,
+        OPTIMIZERS.make(optimizer),
+        OPTIMIZERS.make(critic_optimizer),
+        SCHEDULES.make(schedule),
+        log_every,
+        critic_schedule=SCHEDULES.make(critic_schedule),
+        weight_average=weight_average,
+        clip_norm=clip_norm,
+    )
     trainer = Trainer(
         vae,
         OBJECTIVES.make(objective, latents=vae.latents),
         DATASETS.make(dataset),
-        Settings(steps, batch_size, learning_rate, seed, threads, checkpoint_seconds, *parts, log_every),
+        settings,
         checkpoints=checkpoints,
         record=record,
         resumed=resumed,

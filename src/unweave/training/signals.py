@@ -1,13 +1,15 @@
-"""Ctrl-C and SIGTERM as requests: the present step is finished, the state is saved, then the run ends."""
+"""Ctrl-C, SIGTERM and SIGHUP as requests: the present step is finished, the state is saved, then the run ends."""
 
 import signal
 import threading
 from types import FrameType
 from typing import Any
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
 
 class StopOnSignal:
-    """While active, the first SIGINT or SIGTERM sets a flag; a second one stops at once.
+    """While active, the first SIGINT, SIGTERM or SIGHUP (the terminal is gone) sets a flag; a second stops at once.
 
     A call returns whether a stop was requested. Outside the main thread Python allows no signal handlers, and the
     answer is always no.
@@ -30,7 +32,9 @@ class StopOnSignal:
 
     def __enter__(self) -> "StopOnSignal":
         if threading.current_thread() is threading.main_thread():
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in STOPPING:
+                if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                    continue  # nohup asks for that
                 self.previous[number] = signal.signal(number, self._handle)
         return self
 

@@ -12,16 +12,17 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from torch import Tensor
 
+from unweave import memory
 from unweave.data import Dataset
 from unweave.errors import UnweaveError
 from unweave.objectives import CriticLoss, Loss, Objective, Progress
 from unweave.optimizers import Adam, Optimizer
 from unweave.pairing import Pairing
-from unweave.priors import Prior
 from unweave.schedules import Constant, Schedule, Stage
 from unweave.training import cpu
-from unweave.training.checkpoints import Checkpoints
+from unweave.training.checkpoints import Checkpoints, State
 from unweave.training.data_parallel import ALONE, Share
+from unweave.training.draws import Draws
 from unweave.training.randomness import generator, seed_torch
 from unweave.training.state import TrainingState
 from unweave.vae import VAE, Model, as_tensor
@@ -67,6 +68,9 @@ class Settings:
         optimizer: changes the model's weights.
         critic_optimizer: changes the critic's weights, if the objective has one.
         schedule: how the learning rate, and perhaps more, changes.
+        critic_schedule: how the learning rate of the critic changes.
+        weight_average: decay of a moving average of the weights, which the model has at the end; none: the last ones.
+        clip_norm: the longest gradient; none: any.
 
     Example:
         >>> Settings(steps=100).batch_size
@@ -86,10 +90,27 @@ class Settings:
     critic_optimizer: Optimizer = field(default_factory=Adam)
     schedule: Schedule = field(default_factory=Constant)
     log_every: int | None = None
+    critic_schedule: Schedule = field(default_factory=Constant)
+    weight_average: float | None = None
+    clip_norm: float | None = None
 
     def is_logged(self, step: int) -> bool:
         """Whether the losses of a step (counted from 1) are logged: the first, the last, every ``log_every``-th."""
-        return step in (1, self.steps) or step % (self.log_every or max(1, self.steps // 1000)) == 0
+        return step in (1, self.steps) or step % self._every == 0
+
+    def logged_steps(self, until: int) -> list[int]:
+        """The logged steps up to one.
+
+        Example:
+            >>> Settings(steps=100, log_every=10).logged_steps(20)
+            [1, 10, 20]
+        """
+        steps = {*range(self._every, until + 1, self._every), 1, self.steps}
+        return sorted(step for step in steps if step <= until)
+
+    @property
+    def _every(self) -> int:
+        return self.log_every or max(1, self.steps // 1000)
 
 
 @dataclass(frozen=True)
@@ -158,6 +179,7 @@ class Trainer:
     ) -> None:
         self.dataset, self.settings, self.checkpoints, self.share = dataset, settings, checkpoints, share
         self.record, self.resumed, self.display = record, resumed, display
+        self.model = model
         self.pairing: Pairing | None = getattr(model, "pairing", None)
         self.device = model.device
         vae = cast(VAE, model)  # objectives are typed for a VAE; the game of another model takes that model
@@ -166,9 +188,16 @@ class Trainer:
         cpu.prepare(settings.threads)
         cpu.channels_last(model).train()
         self.state = TrainingState(
-            vae, objective, settings.learning_rate, settings.optimizer, settings.critic_optimizer
+            vae,
+            objective,
+            settings.learning_rate,
+            settings.optimizer,
+            settings.critic_optimizer,
+            weight_average=settings.weight_average,
+            clip_norm=settings.clip_norm,
         )
-        self._rates = [group["lr"] for group in self.state.optimizer.param_groups]
+        self._rates = _rates(self.state.optimizer)
+        self._critic_rates = _rates(self.state.critic_optimizer)
 
     def _check(self, vae: VAE, objective: Objective) -> None:
         """Refuse, before step 0, what cannot be trained."""
@@ -178,6 +207,13 @@ class Trainer:
             )
         if self.pairing is not None:
             _check_pairs(self.pairing, vae, self.dataset, generator(self.settings.seed, "data"))
+        size, shape = self.settings.batch_size, vae.image_shape
+        images = size * objective.batches * (1 if self.pairing is None else 2)
+        memory.check(
+            8.0 * images * math.prod(shape),  # the images and their reconstructions, as 32-bit numbers
+            f"a batch of {images:,} images of {' x '.join(map(str, shape))}",
+            "choose a smaller batch_size or smaller images",
+        )
         objective.check(vae)
         self.settings.schedule.check(vae)
         self.share.check(self.settings.batch_size)
@@ -205,6 +241,7 @@ class Trainer:
                         return Outcome("interrupted", state.step, "stopped by the user")
             except DivergedError as problem:
                 return Outcome("diverged", state.step, str(problem))
+        state.adopt_average()
         return Outcome("finished", state.step)
 
     def step(self) -> StepLosses:
@@ -226,14 +263,16 @@ class Trainer:
         return StepLosses(average, critic)
 
     def _follow_schedule(self) -> Progress:
-        """Let schedule and optimiser change what they change before this step; the position in training."""
+        """Let schedules and optimisers change what they change before this step; the position in training."""
         state, settings = self.state, self.settings
         progress = Progress(state.step, settings.steps)
-        settings.schedule.before_step(Stage(state.model, state.optimizer, self._draw, progress))
+        average = None if state.average is None else state.average.model
+        settings.schedule.before_step(Stage(state.model, state.optimizer, self._draw, progress, average))
         settings.optimizer.before_step(state.optimizer, progress.fraction)
-        factor = settings.schedule.rate(progress)
-        for group, rate in zip(state.optimizer.param_groups, self._rates, strict=True):
-            group["lr"] = rate * factor
+        _set_rates(state.optimizer, self._rates, settings.schedule.rate(progress))
+        if state.critic_optimizer is not None:
+            settings.critic_optimizer.before_step(state.critic_optimizer, progress.fraction)
+            _set_rates(state.critic_optimizer, self._critic_rates, settings.critic_schedule.rate(progress))
         return replace(progress, kl_weight=settings.schedule.kl_weight(progress))
 
     def _draw(self, count: int) -> Tensor:
@@ -244,7 +283,7 @@ class Trainer:
     def resume(self) -> None:
         """Restore the newest checkpoint; without one, start: initialise the prior from data and save step 0."""
         checkpoints = self.checkpoints
-        saved = self.share.first(lambda: checkpoints.latest(self.device) if checkpoints else None)
+        saved = self.share.first(self._newest)
         if saved is not None:
             self.state.restore(saved)
         else:
@@ -254,6 +293,12 @@ class Trainer:
                 checkpoints.save(self.state.to_checkpoint())
         if self.resumed is not None:
             self.resumed(self.state.step)
+
+    def _newest(self) -> State | None:
+        """The newest checkpoint that is intact and fits; others are set aside."""
+        if self.checkpoints is None:
+            return None
+        return self.checkpoints.latest(self.device, unfit=self.state.unfit, set_aside=True)
 
     def save(self) -> None:
         """Save the state as a checkpoint, unless a weight is not finite."""
@@ -292,13 +337,10 @@ class Trainer:
             raise DivergedError(f"the loss is {total:.4g} at step {state.step + 1}")
 
     def _initialise_prior(self) -> None:
-        """Let a prior that takes something from the data have a sample of them."""
-        prior = getattr(self.state.model, "prior", None)
-        if isinstance(prior, Prior):
-            seed, dataset = self.settings.seed, self.dataset
-            prior.initialise(
-                lambda n: as_tensor(dataset.sample(n, generator(seed, "prior")).images, self.device)
-            )
+        """Let a prior that takes something from the data have images of them, as networks and loss see them."""
+        if isinstance(self.model, VAE):
+            as_seen = self.model.likelihood.as_seen
+            self.model.prior.initialise(Draws(self.dataset, self.settings.seed, self.device, as_seen))
 
     def _report(self, losses: StepLosses) -> None:
         step, record = self.state.step, None
@@ -308,6 +350,16 @@ class Trainer:
                 self.record(record)
         if self.display is not None:
             self.display.show(step, record)
+
+
+def _rates(optimizer: torch.optim.Optimizer | None) -> list[float]:
+    """The step sizes of an optimiser's groups."""
+    return [] if optimizer is None else [group["lr"] for group in optimizer.param_groups]
+
+
+def _set_rates(optimizer: torch.optim.Optimizer, rates: list[float], factor: float) -> None:
+    for group, rate in zip(optimizer.param_groups, rates, strict=True):
+        group["lr"] = rate * factor
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:

@@ -2,6 +2,7 @@
 
 # Recipes are listed in the order of these imports.
 from unweave.recipes.dec import (  # noqa: F401, I001
+    figure_1,
     figure_2_top,
     figure_2_bottom,
     figure_3,
@@ -12,4 +13,5 @@ from unweave.recipes.dec import (  # noqa: F401, I001
     corollary_1,
     theorem_2,
     appendix_c,
+    table_1,
 )

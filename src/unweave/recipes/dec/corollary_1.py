@@ -7,7 +7,7 @@ import torch
 
 from unweave.plots import theory as theory_plots
 from unweave.recipes.claims import equal
-from unweave.recipes.dec.equations import BETA, HEADER, equation_row, log_likelihood
+from unweave.recipes.dec.equations import BETA, equation_row, header, log_likelihood
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.theory.annealing import LinearVAE, Sides, corollary_one
 
@@ -39,32 +39,36 @@ class Corollaries(NamedTuple):
         ]
 
 
-def corollaries() -> Corollaries:
+def corollaries(beta: float = BETA, seed: int = 0) -> Corollaries:
     """Corollary 1 for one encoding, corollary 2 for a linear VAE at a stationary point.
+
+    Args:
+        beta: the weight of the KL.
+        seed: of the codes and of the linear VAE.
 
     Example:
         >>> found = corollaries()
         >>> found.rescaled < 1e-6 < found.not_rescaled
         True
     """
-    generator = torch.Generator().manual_seed(0)
+    generator = torch.Generator().manual_seed(seed)
     noise = torch.randn(200, 2, generator=generator, dtype=torch.float64)
     covariances = (
         torch.tensor([[0.3, 0.1], [0.1, 0.5]]).double(),
         torch.diag(torch.tensor([2.0, 0.5]).double()),
     )
-    sides = corollary_one(log_likelihood, torch.tensor([0.7, -0.4]).double(), *covariances, BETA, noise)
+    sides = corollary_one(log_likelihood, torch.tensor([0.7, -0.4]).double(), *covariances, beta, noise)
     root = torch.randn(4, 4, generator=generator, dtype=torch.float64)
     vae = LinearVAE(root @ root.T, latents=2)
-    optimum = vae.stationary_point(BETA)
+    optimum = vae.stationary_point(beta)
     gradients = []
     for point, target in (
         (optimum, vae.beta_objective),
-        (vae.rescaled(optimum, BETA), vae.entropy_objective),
+        (vae.rescaled(optimum, beta), vae.entropy_objective),
         (optimum, vae.entropy_objective),
     ):
         there = point.clone().requires_grad_()
-        gradients.append(torch.autograd.grad(target(there, BETA), there)[0].norm().item())
+        gradients.append(torch.autograd.grad(target(there, beta), there)[0].norm().item())
     return Corollaries(sides, *gradients)
 
 
@@ -102,7 +106,7 @@ def corollary_1(job: Job) -> Conclusion:
     )
     first = abs(found.sides.left - found.sides.right)
     return Conclusion(
-        rows=[HEADER, *found.rows, ["corollary 1, largest of 16 betas", "", "", f"{largest:.1e}"]],
+        rows=[header(), *found.rows, ["corollary 1, largest of 16 betas", "", "", f"{largest:.1e}"]],
         pictures={"corollary-1": picture},
         findings=[
             equal("largest difference of the two sides (nats)", max(first, largest), 0.0, within=1e-9),

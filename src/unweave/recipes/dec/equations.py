@@ -6,11 +6,19 @@ from torch import Tensor
 BETA = 4.0
 """The weight of the KL in the tables."""
 
-HEADER = [f"equation, beta = {BETA:g}", "left (nats)", "right (nats)", "difference"]
+
+def header(beta: float = BETA) -> list[str]:
+    """The header of a table of equations.
+
+    Example:
+        >>> header(2.0)[0]
+        'equation, beta = 2'
+    """
+    return [f"equation, beta = {beta:g}", "left (nats)", "right (nats)", "difference"]
 
 
 def equation_row(name: str, left: float, right: float) -> list[str]:
-    """Both sides of an equation and their difference, as a row under ``HEADER``.
+    """Both sides of an equation and their difference, as a row under :func:`header`.
 
     Example:
         >>> equation_row("theorem 1", 1.0, 1.5)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.plots import theory as theory_plots
-from unweave.recipes.claims import higher, proportion
+from unweave.recipes.claims import exceeds, higher, proportion
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.theory.pinwheel import ALPHAS, BETAS, Ablation, ablation
 
@@ -41,11 +41,25 @@ def picture(done: Ablation) -> Figure:
     return theory_plots.alpha_beta(done.alphas, done.betas, density, *overlap_and_mismatch(done))
 
 
+def least_share(done: Ablation) -> Array:
+    """The share of encodings at the mode of the prior that has fewest, ``(alphas, betas, seeds)``, by their means.
+
+    Example:
+        >>> least_share(ablation(alphas=(0.0,), betas=(0.1,), seeds=1, steps=1)).shape
+        (1, 1, 1)
+    """
+    modes = np.array([[a, b] for a in (0.0, 1.0) for b in (0.0, 1.0)])
+    nearest = ((done.means[..., None, :] - modes) ** 2).sum(-1).argmin(-1)
+    shares: Array = np.stack([(nearest == mode).mean(-1) for mode in range(len(modes))]).min(0)
+    return shares
+
+
 @recipe(
     "dec-fig3",
     title="Aggregate posterior of the pinwheel for every alpha and beta",
     claim="Beta raises the overlap of the encodings; alpha improves the match of the aggregate with the mixture prior; "
-    "too large a beta spoils the match.",
+    "too large a beta spoils the match. Large alphas do not make the encodings collapse to a mode, and raise the "
+    "overlap only to what neighbours need.",
     published="densities only (figure 3)",
 )
 def figure_3(job: Job) -> Conclusion:
@@ -61,6 +75,8 @@ def figure_3(job: Job) -> Conclusion:
         rows.append([f"α = {alpha:g}", *cells])
     grows, falls = np.diff(overlap, axis=1) > 0, np.diff(mismatch, axis=0) < 0
     job.note(f"The alphas and betas of the figure stand in no text; these are ours. {seeds} seeds of each.")
+    shares = least_share(done)[-1, :-1].ravel()
+    points = done.means.shape[-2]
     return Conclusion(
         rows=rows,
         pictures={"densities": picture(done)},
@@ -71,6 +87,17 @@ def figure_3(job: Job) -> Conclusion:
                 "KL(p‖q) at the largest alpha, largest beta minus the beta that fits best",
                 done.mismatch[-1, -1],
                 done.mismatch[-1, mismatch[-1].argmin()],
+            ),
+            exceeds(
+                "share of the encodings at the least used mode, largest alpha, all betas but the largest (even: 0.25)",
+                shares,
+                0.05,
+            ),
+            exceeds(
+                f"overlap at the largest alpha and smallest beta (a mode: {points // 4} of {points} points)",
+                done.overlap[-1, 0],
+                points / 4,
+                sign=-1,
             ),
         ],
     )

@@ -1,5 +1,7 @@
 """DEC figure 5: densities of factored Student-t priors."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -13,14 +15,14 @@ NUS = (3.0, 5.0, 100.0)
 """Degrees of freedom of the figure."""
 
 
-def picture() -> Figure:
+def picture(nus: Sequence[float] = NUS) -> Figure:
     """The three densities.
 
     Example:
         >>> len(picture().axes)
         3
     """
-    return prior_plots.densities({f"ν = {nu:g}": density_of(StudentT(2, nu=nu)) for nu in NUS})
+    return prior_plots.densities({f"ν = {nu:g}": density_of(StudentT(2, nu=nu)) for nu in nus})
 
 
 @recipe(

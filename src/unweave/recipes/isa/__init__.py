@@ -7,6 +7,8 @@ from unweave.recipes.isa import (  # noqa: F401, I001
     figure_1,
     figure_2,
     figure_3,
+    figure_3_trained,
+    figure_4,
     figure_5a,
     figure_5b,
     figure_5c,
@@ -16,4 +18,5 @@ from unweave.recipes.isa import (  # noqa: F401, I001
     appendix_b3,
     appendix_b4,
     appendix_b5,
+    tables_1_and_2,
 )

@@ -14,28 +14,29 @@ DEGREES = np.linspace(0, 360, 361)
 """The rotations of the figure."""
 
 
-def cases() -> dict[str, FactorAnalysis]:
-    """The two models of which the paper prints the free energy.
+def cases(n: int = 100, angle: float = 45.0) -> dict[str, FactorAnalysis]:
+    """The two models of which the paper prints the free energy, with ``n`` observations; the second is turned.
 
     Example:
         >>> [round(model.free_energy(), 2) for model in cases().values()]
         [-17.82, -57.16]
     """
-    return {"orthogonal": example(), "turned by 45 degrees": example().rotated(math.pi / 4)}
+    turned = example(n).rotated(math.radians(angle))
+    return {"orthogonal": example(n), f"turned by {angle:g} degrees": turned}
 
 
-def rotated() -> list[FactorAnalysis]:
+def rotated(n: int = 100) -> list[FactorAnalysis]:
     """The model at every rotation.
 
     Example:
         >>> len(rotated())
         361
     """
-    model = example()
+    model = example(n)
     return [model.rotated(math.radians(angle)) for angle in DEGREES]
 
 
-def picture() -> Figure:
+def picture(n: int = 100, angle: float = 45.0) -> Figure:
     """Weights and posteriors of the two models, and likelihood and free energy over the rotation.
 
     Example:
@@ -44,10 +45,10 @@ def picture() -> Figure:
     """
     panels = [
         (name, model.weights, model.posterior_covariance(), model.mean_field_covariance())
-        for name, model in zip(("0°", "45°"), cases().values(), strict=True)
+        for name, model in zip(("0°", f"{angle:g}°"), cases(n, angle).values(), strict=True)
     ]
-    likelihood = [model.log_likelihood() for model in rotated()]
-    energy = [model.free_energy() for model in rotated()]
+    likelihood = [model.log_likelihood() for model in rotated(n)]
+    energy = [model.free_energy() for model in rotated(n)]
     return theory_plots.factor_analysis(panels, np.radians(DEGREES), likelihood, {"free energy": energy})
 
 

@@ -12,30 +12,36 @@ ALPHAS = np.linspace(0, 0.5, 101)
 """Weights of the redundant component in the figure."""
 
 
-def models() -> list[FactorAnalysis]:
+def models(rho: float = 0.5, noise: float = 0.1, n: int = 100) -> list[FactorAnalysis]:
     """The model at every weight of the redundant component.
+
+    Args:
+        rho: length of the third component.
+        noise: variance of the observation noise.
+        n: number of observations.
 
     Example:
         >>> len(models())
         101
     """
-    return [over_complete(alpha) for alpha in ALPHAS]
+    return [over_complete(alpha, rho=rho, noise=noise, n=n) for alpha in ALPHAS]
 
 
-def picture() -> Figure:
-    """Likelihood and free energy over the weight of the redundant component.
+def picture(rho: float = 0.5, noise: float = 0.1, n: int = 100) -> Figure:
+    """Likelihood and free energy over the weight of the redundant component; see :func:`models`.
 
     Example:
         >>> picture().axes[0].get_ylabel()
         'nats'
     """
+    each = models(rho, noise, n)
     return theory_plots.lines(
         ALPHAS,
-        {"free energy": [model.free_energy() for model in models()]},
+        {"free energy": [model.free_energy() for model in each]},
         xlabel="α, weight of the redundant component",
         ylabel="nats",
         title="Mean-field inference prunes",
-        level=("log-likelihood", [model.log_likelihood() for model in models()]),
+        level=("log-likelihood", [model.log_likelihood() for model in each]),
     )
 
 

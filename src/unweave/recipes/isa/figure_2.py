@@ -1,6 +1,6 @@
 """ISA figure 2: surfaces of equal norm of an Lp-nested function."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -30,7 +30,7 @@ def nested_norm(p: tuple[float, float], points: Array) -> Array:
     return values
 
 
-def picture() -> Figure:
+def picture(exponents: Sequence[float] = EXPONENTS) -> Figure:
     """The nine surfaces, a row for each ``p0``.
 
     Example:
@@ -42,7 +42,7 @@ def picture() -> Figure:
         return lambda points: nested_norm(p, points)
 
     return prior_plots.iso_surfaces(
-        [[(f"$p_0 = {p0:g}$, $p_1 = {p1:g}$", norm((p0, p1))) for p1 in EXPONENTS] for p0 in EXPONENTS]
+        [[(f"$p_0 = {p0:g}$, $p_1 = {p1:g}$", norm((p0, p1))) for p1 in exponents] for p0 in exponents]
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from unweave.recipes.beta_grid import Model, grid, variants
+from unweave.recipes.beta_grid import FACTOR_VAE, Model, grid, variants
 from unweave.recipes.dec.models import shapes
 from unweave.recipes.recipe import Job, Scale, at, data_or_stand_in
 
@@ -18,10 +18,27 @@ METHODS: dict[str, dict[str, Any]] = {
 }
 """Objective and prior of the four methods on dSprites."""
 
+DISCRIMINATOR: dict[str, Any] = {"critic_layers": 5, "critic_width": 1000}
+"""The discriminator of FactorVAE in A.4: five hidden layers of 1000, leaky ReLU 0.2, two outputs."""
+
+
+def methods_on_sprites(scale: Scale) -> dict[str, dict[str, Any]]:
+    """The methods of table 1 on dSprites, FactorVAE among them; below the paper's scale its discriminator is narrow.
+
+    Example:
+        >>> methods_on_sprites("paper")["FactorVAE"]["objective"]["critic_width"]
+        1000
+    """
+    discriminator = DISCRIMINATOR if scale == "paper" else {**DISCRIMINATOR, "critic_width": 32}
+    factor_vae = {"objective": {"name": "FactorVAE", **discriminator}, "prior": "StandardNormal"}
+    return {**METHODS, FACTOR_VAE: factor_vae}
+
+
 LEARNED = "ISA-VAE, learned"
 
 METHODS_ON_FACES: dict[str, dict[str, Any]] = {
     "β-VAE": {"objective": "BetaVAE", "prior": "StandardNormal"},
+    "β-TCVAE": {"objective": "BetaTCVAE", "prior": "StandardNormal"},
     "ISA-VAE": {"objective": "BetaVAE", "prior": {"name": "ISA", "p": 1.9}},
     LEARNED: {"objective": "BetaVAE", "prior": {"name": "ISA", "learned": True}},
 }
@@ -37,10 +54,11 @@ def study(
     models: Sequence[Model],
     methods: Mapping[str, Mapping[str, Any]] = METHODS,
     *,
+    smoke: int = 2,
     small: int = 4,
     paper: int,
 ) -> dict[str, Any]:
-    """A study of models, scored by MIG; ``small`` and ``paper`` are the seeds of these scales.
+    """A study of models, scored by MIG; ``smoke``, ``small`` and ``paper`` are the seeds of these scales.
 
     Example:
         >>> study("paper", {}, [Model("β-VAE", 2.0)], paper=50)["seeds"]
@@ -49,7 +67,7 @@ def study(
     return {
         "base": dict(base),
         "variants": variants(models, methods),
-        "seeds": at(scale, smoke=2, small=small, paper=paper),
+        "seeds": at(scale, smoke=smoke, small=small, paper=paper),
         "metrics": [SCORE],
     }
 
@@ -67,6 +85,23 @@ def sprites(scale: Scale) -> dict[str, Any]:
     ):  # convolutions learn more in a minute, and DEC has the runs of the normal prior already
         return shapes(scale)
     return {**mlp(scale), "data": "DSprites", "latents": 20}
+
+
+def sprite_models(scale: Scale) -> list[Model]:
+    """The models on dSprites: four methods over beta, and FactorVAE over gamma (table 1).
+
+    Example:
+        >>> len(sprite_models("paper"))
+        44
+    """
+    betas = {
+        "smoke": [1.0, 2.0],
+        "small": [1.0, 2.0, 4.0],
+        "paper": [1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0, 6.0],
+    }
+    names = ["β-VAE", "β-TCVAE", "ISA-VAE"] if scale == "smoke" else list(METHODS)
+    gammas = {"smoke": [5.0], "small": [5.0], "paper": [float(gamma) for gamma in range(1, 11)]}[scale]
+    return [*grid(names, betas[scale]), *(Model(FACTOR_VAE, gamma) for gamma in gammas)]
 
 
 def mlp(scale: Scale) -> dict[str, Any]:
@@ -93,30 +128,46 @@ def small_images(scale: Scale, data: Mapping[str, Any], images: int) -> dict[str
         >>> small_images("paper", {"name": "Faces3D"}, 127_050)["steps"]
         93000
     """
-    base = {**mlp(scale), "data": dict(data), "latents": 10}
+    base = {**mlp(scale), "data": data, "latents": 10}
     return base | ({"steps": 1500 * (images // 2048)} if scale == "paper" else {})
 
 
+BETAS_ON_FACES = (0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0)
+"""Those of the caption of figure 5c (0.5, 1, 2, 3, 4, 5) and of table 2 (1, 1.5, 2, 2.5, 3, 4), which differ."""
+
+
 def face_models(scale: Scale) -> list[Model]:
-    """The models on 3D faces: three methods over beta.
+    """The models on 3D faces: four methods over beta.
 
     Example:
         >>> len(face_models("paper"))
-        18
+        31
     """
-    betas = {"smoke": [1.0], "small": [0.5, 1.0, 2.0], "paper": [0.5, 1.0, 2.0, 3.0, 4.0, 5.0]}[scale]
+    betas = {"smoke": [1.0, 2.0], "small": [0.5, 1.0, 2.0], "paper": list(BETAS_ON_FACES)}[scale]
     return grid(list(METHODS_ON_FACES), betas)
 
 
-def faces(scale: Scale) -> dict[str, Any]:
+def learned_models(scale: Scale) -> list[Model]:
+    """The models of figure 7: exponents learned, over the betas that A.2 names.
+
+    Example:
+        >>> [model.beta for model in learned_models("paper")]
+        [0.5, 1.0, 2.0, 3.0, 4.0, 5.0]
+    """
+    named = (0.5, 1.0, 2.0, 3.0, 4.0, 5.0)
+    return [model for model in face_models(scale) if model.method == LEARNED and model.beta in named]
+
+
+def faces(scale: Scale, models: Sequence[Model], *, paper: int) -> dict[str, Any]:
     """The runs of figures 5c and 7: 3D faces over beta, exponents fixed and learned (ISA table 2).
 
     Example:
-        >>> faces("paper")["base"]["steps"], faces("paper")["base"]["latents"]
-        (93000, 10)
+        >>> study = faces("paper", face_models("paper"), paper=50)
+        >>> study["base"]["steps"], study["base"]["latents"], study["seeds"]
+        (93000, 10, 50)
     """
     base = small_images(scale, data_or_stand_in("Faces3D", "Objects3D", channels=1)[0], 127_050)
-    return study(scale, base, face_models(scale), METHODS_ON_FACES, paper=15)
+    return study(scale, base, models, METHODS_ON_FACES, paper=paper)
 
 
 def note_protocol_of_sprites(job: Job) -> None:

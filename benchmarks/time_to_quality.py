@@ -1,0 +1,326 @@
+"""Processor time of one core until a model is good, for several ways of training in one run.
+
+    python benchmarks/time_to_quality.py list
+    python benchmarks/time_to_quality.py run speed --state FOLDER [--seeds 300 301 302 303 304]
+    python benchmarks/time_to_quality.py table --state FOLDER --json benchmarks/results/time_to_quality.json
+
+A *trial* is one way of training with one seed. All trials of a seed take turns, a few dozen steps each, in one process,
+so that whatever else runs on the machine falls on all alike. Counted is the processor time of training steps alone; at
+growing distances a trial is measured on images that it does not train on: reconstruction at the mean of the posterior
+and KL, in nats per image. A trial ends at its last step, when its reconstruction has reached the level twice in a row
+(groups with a level), or when its budget is spent; then it is scored (MIG, FactorVAE score, DCI) on 10,000 codes.
+
+States and curves are written to the state folder every half minute: the same command resumes.
+
+Where a trial ends above the level, the time at which it would arrive is extrapolated: a straight line through the
+last half of its curve, reconstruction against the logarithm of time. Loss curves flatten, so that is a lower bound, and
+it is printed as one (>=).
+"""
+
+import argparse
+import math
+import statistics
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from unweave import atomic
+from unweave.metrics import Encoded, score_all
+from unweave.runs.config import Config
+from unweave.runs.opened import open_data
+from unweave.runs.run import fresh, settings_of
+from unweave.training.checkpoints import Checkpoints
+from unweave.training.trainer import Trainer
+from unweave.vae import as_tensor
+
+ADAM_5 = ("learning_rate=5e-4",)
+ADAM_1 = ("learning_rate=1e-4",)
+BY_MUON = (
+    "learning_rate=3e-3",
+    "optimizer=Muon",
+    "optimizer.adam_rate=0.3333",
+    "schedule=Linear",
+    "schedule.warmup=50",
+)
+UNFOLDING = (
+    *("learning_rate=1.5e-3", "optimizer=Muon", "optimizer.begins=0.22", "optimizer.adam_rate=0.6667"),
+    "schedule=Unfolding",
+)
+SCORES = ("mig", "factor_vae_score", "dci")
+TURN = 25
+"""Steps of one turn of a trial."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Ways of training that are compared: their configs, the level to reach if any, and seconds for each."""
+
+    question: str
+    ways: dict[str, tuple[str, ...]]
+    budgets: dict[str, float]
+    level: float | None = None
+
+
+def _steps(words: tuple[str, ...], steps: int) -> tuple[str, ...]:
+    return (*words, f"steps={steps}")
+
+
+GROUPS = {
+    "speed": Group(
+        "dSprites, beta = 1: when does the reconstruction reach 45 nats?",
+        {
+            "Muon": ("data=dsprites", *_steps(BY_MUON, 2000)),
+            "Adam 5e-4": ("data=dsprites", *_steps(ADAM_5, 10**6)),
+            "Adam 1e-4": ("data=dsprites", *_steps(ADAM_1, 10**6)),
+        },
+        {"Muon": 1e9, "Adam 5e-4": 1200.0, "Adam 1e-4": 600.0},
+        level=45.0,
+    ),
+    "levers": Group(
+        "dSprites, beta = 1, 200 seconds: what does each lever change?",
+        {
+            "Adam 5e-4": ("data=dsprites", *_steps(ADAM_5, 2500)),
+            "Adam 1e-3, decay": ("data=dsprites", *_steps(("learning_rate=1e-3", "schedule=Linear"), 2500)),
+            "Muon 3e-3, decay": ("data=dsprites", *_steps(BY_MUON, 2000)),
+            "Muon 3e-3, no decay": ("data=dsprites", *_steps((*BY_MUON[:3], "schedule=Constant"), 2000)),
+            "Muon 6e-3, decay": ("data=dsprites", *_steps(("learning_rate=6e-3", *BY_MUON[1:]), 2000)),
+            "Muon 1.5e-3, decay": ("data=dsprites", *_steps(("learning_rate=1.5e-3", *BY_MUON[1:]), 2000)),
+            "Muon, batch 32": ("data=dsprites", "batch_size=32", *_steps(BY_MUON, 4000)),
+            "Muon, batch 128": ("data=dsprites", "batch_size=128", *_steps(BY_MUON, 1000)),
+            "Muon on the code's layers too": (
+                "data=dsprites",
+                "optimizer.code_layers=true",
+                *_steps(BY_MUON, 2000),
+            ),
+        },
+        {},
+    ),
+    "disentangling": Group(
+        "20 minutes of a core: Unfolding, and what its turns add, against the usual way",
+        {
+            "Unfolding": ("data=dsprites", *_steps(UNFOLDING, 11_000)),
+            "no turns": ("data=dsprites", "schedule.turns=[]", *_steps(UNFOLDING, 11_000)),
+            "Adam 5e-4, beta 4": ("data=dsprites", "objective.beta=4", *_steps(ADAM_5, 14_000)),
+        },
+        {},
+    ),
+}
+
+
+class Trial:
+    """One way of training with one seed, resumed from its folder."""
+
+    def __init__(
+        self, folder: Path, words: tuple[str, ...], seed: int, budget: float, level: float | None
+    ) -> None:
+        self.folder, self.budget, self.level = folder, budget, level
+        self.config = Config.read(words=[*words, f"seed={seed}"])
+        self.state: dict[str, Any] = atomic.read_json(
+            folder / "trial.json", default={"cpu": 0.0, "curve": []}
+        )
+        self.trainer: Trainer | None = None
+        self.saved = time.monotonic()
+
+    @property
+    def done(self) -> bool:
+        """Whether it was trained and scored."""
+        return "scores" in self.state
+
+    def open(self) -> None:
+        """Model, data and images to measure on; from the newest state if there is one."""
+        data = open_data(self.config)
+        model, objective = fresh(self.config, data.dataset, "cpu")
+        self.trainer = Trainer(
+            model,
+            objective,
+            data.dataset,
+            settings_of(self.config, 1),
+            checkpoints=Checkpoints(self.folder / "states"),
+        )
+        self.trainer.resume()
+        step = self.trainer.state.step
+        self.state["cpu"] = self.state.get("cpu_at", {}).get(str(step), 0.0)
+        self.state["curve"] = [point for point in self.state["curve"] if point["step"] <= step]
+        rng = np.random.default_rng(2026)
+        self.images = data.dataset.sample(2000, rng).images
+
+    def turn(self) -> None:
+        """Some steps, then a measurement if one is due, and the end if it has come."""
+        trainer = self.trainer
+        assert trainer is not None
+        began = time.process_time()
+        for _ in range(min(TURN, self.config.steps - trainer.state.step)):
+            trainer.step()
+        self.state["cpu"] += time.process_time() - began
+        curve = self.state["curve"]
+        ended = trainer.state.step >= self.config.steps or self.state["cpu"] >= self.budget
+        if ended or not curve or self.state["cpu"] >= max(curve[-1]["cpu"] * 1.06, curve[-1]["cpu"] + 5):
+            curve.append(self.measure())
+        reached = (
+            self.level is not None
+            and [point["reconstruction"] <= self.level for point in curve[-2:]] == [True] * 2
+        )
+        if ended or reached:
+            self.finish()
+        elif time.monotonic() - self.saved > 30:
+            self.save()
+
+    @torch.no_grad()
+    def measure(self) -> dict[str, float]:
+        """Reconstruction at the mean of the posterior, KL and the number of latents above 0.05 nats."""
+        assert self.trainer is not None
+        model = self.trainer.state.model
+        losses, kls = [], []
+        for block in np.array_split(self.images, 32):
+            images = as_tensor(block)
+            q = model.encode(images)
+            losses.append(-model.decode(q.mean).log_prob(images))
+            kls.append(0.5 * (q.mean**2 + q.variance - 1) - q.stddev.log())
+        kl = torch.cat(kls).mean(0)
+        return {
+            "step": self.trainer.state.step,
+            "cpu": round(self.state["cpu"], 2),
+            "reconstruction": torch.cat(losses).mean().item(),
+            "kl": kl.sum().item(),
+            "latents": int((kl > 0.05).sum()),
+        }
+
+    def finish(self) -> None:
+        """Score what was learned."""
+        assert self.trainer is not None
+        trainer, rng = self.trainer, np.random.default_rng(7)
+        factors = trainer.dataset.evaluation(10_000, rng=rng)
+        codes, scales = trainer.state.model.codes(trainer.dataset.images(factors))
+        found = score_all(Encoded.of(codes, factors, scales), ["mig", "factor_vae_score", "dci"])
+        self.state["scores"] = {name: found[name].value for name in SCORES}
+        self.save()
+        self.trainer = None
+
+    def save(self) -> None:
+        """The training state first, then what was measured of it."""
+        assert self.trainer is not None
+        self.trainer.save()
+        self.state["cpu_at"] = {str(self.trainer.state.step): self.state["cpu"]}
+        atomic.write_json(self.folder / "trial.json", self.state)
+        self.saved = time.monotonic()
+
+
+def trials(name: str, state: Path, seed: int) -> dict[str, Trial]:
+    group = GROUPS[name]
+    return {
+        way: Trial(
+            state / name / f"{way}-{seed}".replace(" ", "_"),
+            words,
+            seed,
+            group.budgets.get(way, math.inf),
+            group.level,
+        )
+        for way, words in group.ways.items()
+    }
+
+
+def run(name: str, state: Path, seeds: list[int]) -> None:
+    for seed in seeds:
+        waiting = {way: trial for way, trial in trials(name, state, seed).items() if not trial.done}
+        for trial in waiting.values():
+            trial.open()
+        while waiting:
+            for way, trial in list(waiting.items()):
+                trial.turn()
+                if trial.done:
+                    last, scores = trial.state["curve"][-1], trial.state["scores"]
+                    print(f"seed {seed}, {way}: {last} {scores}", flush=True)
+                    del waiting[way]
+
+
+def arrival(curve: list[dict[str, float]], level: float) -> tuple[float, bool]:
+    """Processor seconds at which a curve reaches a level, and whether that was seen (or extrapolated)."""
+    for before, after in zip([curve[0], *curve], curve, strict=False):
+        if after["reconstruction"] <= level:
+            if after is before:
+                return after["cpu"], True
+            share = (before["reconstruction"] - level) / (before["reconstruction"] - after["reconstruction"])
+            return math.exp(
+                math.log(before["cpu"]) + share * (math.log(after["cpu"]) - math.log(before["cpu"]))
+            ), True
+    tail = [point for point in curve if point["cpu"] >= curve[-1]["cpu"] / 2]
+    slope, offset = np.polyfit([math.log(p["cpu"]) for p in tail], [p["reconstruction"] for p in tail], 1)
+    return (math.exp((level - offset) / slope) if slope < 0 else math.inf), False
+
+
+def rows(state: Path) -> Iterator[dict[str, Any]]:
+    for name, group in GROUPS.items():
+        for way in group.ways:
+            for folder in sorted((state / name).glob(f"{way}-*".replace(" ", "_"))):
+                found = atomic.read_json(folder / "trial.json", default={})
+                if "scores" in found:
+                    yield {
+                        "group": name,
+                        "way": way,
+                        "seed": int(folder.name.rsplit("-", 1)[1]),
+                        "curve": found["curve"],
+                        "scores": found["scores"],
+                    }
+
+
+def table(results: list[dict[str, Any]]) -> None:
+    for name, group in GROUPS.items():
+        mine = [row for row in results if row["group"] == name]
+        if not mine:
+            continue
+        print(
+            f"\n{group.question}\n\n| training | seeds | seconds | reconstruction | MIG | FactorVAE | DCI D |"
+        )
+        print("|---|---|---|---|---|---|---|")
+        for way in group.ways:
+            of_way = [row for row in mine if row["way"] == way]
+            if not of_way:
+                continue
+            cells = [
+                " ".join(f"{row['curve'][-1][key]:.0f}" for row in of_way)
+                for key in ("cpu", "reconstruction")
+            ]
+            if group.level is not None:
+                arrivals = [arrival(row["curve"], group.level) for row in of_way]
+                cells[0] = " ".join(f"{'' if seen else '>='}{seconds:.0f}" for seconds, seen in arrivals)
+                cells[0] += f" (median {statistics.median(seconds for seconds, _ in arrivals):.0f})"
+            scores = [" ".join(f"{row['scores'][key]:.2f}" for row in of_way) for key in SCORES]
+            print(f"| {way} | {len(of_way)} | {' | '.join([*cells, *scores])} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("action", choices=["list", "run", "table"])
+    parser.add_argument("group", nargs="?", choices=list(GROUPS))
+    parser.add_argument("--state", type=Path)
+    parser.add_argument("--seeds", type=int, nargs="+", default=[300, 301, 302, 303, 304])
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    if options.action == "list":
+        for name, group in GROUPS.items():
+            print(
+                f"{name}: {group.question}\n  "
+                + "\n  ".join(f"{way}: {' '.join(words)}" for way, words in group.ways.items())
+            )
+        return
+    if options.state is None:
+        parser.error("--state FOLDER is needed: where trials are kept")
+    if options.action == "run":
+        if options.group is None:
+            parser.error(f"name a group: {', '.join(GROUPS)}")
+        run(options.group, options.state, options.seeds)
+    results = list(rows(options.state))
+    table(results)
+    if options.json:
+        atomic.write_json(options.json, results)
+
+
+if __name__ == "__main__":
+    main()

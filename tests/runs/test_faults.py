@@ -1,0 +1,367 @@
+"""What the files of a run go through: kills between two writes, damage, readers without permission, wrong weights."""
+
+import errno
+import json
+import logging
+import os
+import signal
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+import torch
+
+from unweave import artefacts, atomic, cli
+from unweave.atomic import DamagedError, UnreadableError
+from unweave.errors import UnweaveError
+from unweave.runs import Config, Run, RunIndex, opened, publishing, status
+from unweave.runs.check import damage, repair
+from unweave.runs.evaluation import evaluate
+from unweave.training.signals import StopOnSignal
+
+WORDS = [
+    *("data=circles", "data.size=32", "latents=2", "batch_size=4", "steps=6", "learning_rate=1e-3"),
+    *("encoder=MLP", "encoder.hidden=[8]", "decoder=MLP", "decoder.hidden=[8]"),
+]
+
+
+def config(*words: str) -> Config:
+    return Config.read(words=[*WORDS, *words])
+
+
+def interrupted(folder: Path, at: int = 4) -> Run:
+    run = Run.create(config(), folder)
+    steps = iter(range(100))
+    assert run.train(checkpoint_seconds=0.0, stop=lambda: next(steps) == at - 1).status == "interrupted"
+    return run
+
+
+@pytest.fixture(scope="module")
+def expected(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    run = Run.create(config(), tmp_path_factory.mktemp("runs") / "whole")
+    assert run.train().status == "finished"
+    return (run.folder / status.WEIGHTS).read_bytes()
+
+
+@pytest.fixture
+def finished(tmp_path: Path) -> Run:
+    run = Run.create(config(), tmp_path / "runs" / "run")
+    assert run.train().status == "finished"
+    return run
+
+
+def flip(path: Path, at: int = -3) -> None:
+    content = bytearray(path.read_bytes())
+    content[at] ^= 0x10
+    stamp = path.stat()
+    path.write_bytes(bytes(content))
+    os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+
+
+# 1: publishing
+
+
+def test_a_run_killed_between_its_first_two_files_is_a_new_one(tmp_path: Path, expected: bytes) -> None:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    (folder / "config.yaml").write_text(config().to_yaml())
+    (folder / ".new-xyz").write_text("half a run.json")
+    run = Run.create(config(), folder)
+    assert run.train().status == "finished"
+    assert (folder / status.WEIGHTS).read_bytes() == expected
+    assert not (folder / ".new-xyz").exists(), "what a killed process left is removed"
+
+
+def test_a_config_of_the_user_is_not_overwritten(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text(config("seed=5").to_yaml())
+    with pytest.raises(UnweaveError, match="is not empty and not the folder of a run"):
+        Run.create(config(), tmp_path)
+
+
+@pytest.mark.parametrize("other", [(), ("seed=7",)])
+def test_several_starts_at_once_make_one_run(tmp_path: Path, other: tuple[str, ...]) -> None:
+    told: list[str] = []
+
+    def start(words: tuple[str, ...]) -> None:
+        try:
+            Run.create(config(*words), tmp_path / "run")
+            told.append("made")
+        except UnweaveError as error:
+            told.append(str(error))
+
+    threads = [threading.Thread(target=start, args=(words,)) for words in ((), other, ())]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    wrong = [
+        sentence for sentence in told if sentence != "made" and "made by another config (seed" not in sentence
+    ]
+    assert not wrong
+    assert "made" in told
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith(atomic.TEMPORARY)]
+    assert list(damage(tmp_path / "run")) == []
+
+
+def test_a_failed_command_leaves_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for number, words in enumerate((["objective.beta=-1"], ["data.size=7", "encoder=Conv"], ["data=mpi3d"])):
+        with pytest.raises(SystemExit):
+            cli.main(["train", *WORDS, *words, "--out", str(tmp_path / f"run{number}")])
+        assert capsys.readouterr().err.startswith("unweave: ")
+    assert list(tmp_path.iterdir()) == []
+
+
+# 2: readers
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
+def test_an_unreadable_checkpoint_is_told_and_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    run = interrupted(tmp_path / "run")
+    before = {path: path.read_bytes() for path in run.checkpoints.paths()}
+    original = os.open
+
+    def refuse(path: object, *arguments: object, **options: object) -> int:
+        if str(path).endswith(".pt"):
+            raise OSError(number, os.strerror(number))
+        return original(path, *arguments, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", refuse)
+    opened._MODELS.clear()
+    with pytest.raises(
+        UnreadableError, match=rf"cannot read .*{os.strerror(number).lower()}; nothing was changed"
+    ):
+        run.model()
+    with pytest.raises(UnreadableError):
+        run.train()
+    monkeypatch.undo()
+    assert {path: path.read_bytes() for path in run.checkpoints.paths()} == before
+
+
+def test_a_damaged_checkpoint_is_set_aside_by_training_and_left_by_readers(
+    tmp_path: Path, expected: bytes
+) -> None:
+    run = interrupted(tmp_path / "run")
+    newest = run.checkpoints.paths()[-1]
+    flip(newest, at=newest.stat().st_size // 2)
+    content = newest.read_bytes()
+    opened._MODELS.clear()
+    assert run.model_and_step()[1] == 3
+    assert newest.read_bytes() == content
+    assert run.train().status == "finished"
+    assert newest.with_name(f"{newest.name}.damaged").read_bytes() == content
+    assert (run.folder / status.WEIGHTS).read_bytes() == expected
+
+
+@pytest.mark.parametrize("change", ["missing", "shape", "moment", "other run"])
+def test_a_checkpoint_that_does_not_fit_is_passed_over(tmp_path: Path, change: str, expected: bytes) -> None:
+    run = interrupted(tmp_path / "run")
+    newest = run.checkpoints.paths()[-1]
+    state = torch.load(newest, weights_only=True)
+    if change == "missing":
+        del state["vae"]
+    elif change == "shape":
+        name = next(iter(state["vae"]))
+        state["vae"][name] = state["vae"][name][..., :-1]
+    elif change == "moment":
+        state["optimizer"]["state"][0]["exp_avg"] = torch.zeros(1)
+    else:
+        state["run"] = "0" * 64
+    torch.save(state, newest)
+    assert run.train().status == "finished"
+    assert (run.folder / status.WEIGHTS).read_bytes() == expected
+
+
+# 3: weights
+
+
+def test_flipped_weights_are_never_scored(finished: Run, expected: bytes) -> None:
+    evaluate(finished)
+    scores = (finished.folder / status.SCORES).read_bytes()
+    (finished.folder / status.CODES).unlink()
+    flip(finished.folder / status.WEIGHTS)
+    damaged = (finished.folder / status.WEIGHTS).read_bytes()
+    opened._MODELS.clear()
+    with pytest.raises(DamagedError, match=r"model\.safetensors is damaged.*to train it again"):
+        evaluate(finished)
+    assert (finished.folder / status.SCORES).read_bytes() == scores
+    assert [s for s in damage(finished.folder) if "model.safetensors is damaged" in s]
+    assert finished.train().status == "finished"
+    assert (finished.folder / status.WEIGHTS).read_bytes() == expected
+    assert (finished.folder / f"{status.WEIGHTS}.damaged").read_bytes() == damaged
+
+
+@pytest.mark.parametrize("how", ["empty", "half", "zeros", "folder"])
+def test_incomplete_weights_are_not_trained(finished: Run, how: str, expected: bytes) -> None:
+    path = finished.folder / status.WEIGHTS
+    contents = {"empty": b"", "half": expected[: len(expected) // 2], "zeros": bytes(len(expected))}
+    path.unlink()
+    if how == "folder":
+        path.mkdir()
+    else:
+        path.write_bytes(contents[how])
+    assert not status.is_trained(finished.folder)
+    assert finished.status == "interrupted"
+    assert finished.train().status == "finished"
+    assert path.read_bytes() == expected
+
+
+def test_everything_that_can_be_rebuilt_is_rebuilt(finished: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    evaluate(finished)
+    folder = finished.folder
+    scores = json.loads((folder / status.SCORES).read_text())
+    for name in ("config.yaml", status.SCORES, status.CODES, "data.json", status.STATUS):
+        flip(folder / name, at=20)
+    sentences = list(damage(folder))
+    assert len(sentences) == 5
+    assert all("is damaged" in sentence for sentence in sentences)
+    cli.main(["runs", "check", "--root", str(folder.parent), "--repair"])
+    assert "written again from its copy in run.json" in capsys.readouterr().out
+    assert list(damage(folder)) == []
+    assert Config.read(folder / "config.yaml").identity == config().identity
+    again = json.loads((folder / status.SCORES).read_text())
+    assert {k: v["value"] for k, v in again.items()} == {k: v["value"] for k, v in scores.items()}
+    assert Run(folder).status == "finished"
+    flip(folder / "run.json", at=20)
+    assert any("run.json: written again" in sentence for sentence in repair(folder))
+    assert list(damage(folder)) == []
+
+
+def test_a_run_without_a_manifest_opens(finished: Run) -> None:
+    (finished.folder / artefacts.MANIFEST).unlink()
+    assert list(damage(finished.folder)) == []
+    assert Run(finished.folder).train().status == "finished"
+    (finished.folder / "config.yaml").write_text(config("seed=3").to_yaml())
+    assert Run(finished.folder).config.identity == config().identity, "the identity tells"
+
+
+# 4: damaged files
+
+
+@pytest.mark.parametrize("damaged", ["bit", "byte", "cut", "gone", "key"])
+def test_history_and_checkpoint_agree_or_the_gap_is_told(
+    tmp_path: Path, damaged: str, expected: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    run = interrupted(tmp_path / "run", at=5)
+    path = run.folder / "history.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True)
+    if damaged == "gone":
+        path.unlink()
+    else:
+        wrong = {
+            "bit": lines[1].replace(b'"total": ', b'"total": 1'),
+            "byte": b"\xff" + lines[1],
+            "cut": b"",
+            "key": lines[1].replace(b'"step"', b'"stop"'),
+        }[damaged]
+        path.write_bytes(b"".join([lines[0], wrong, *lines[2:]]))
+    with caplog.at_level(logging.WARNING, "unweave"):
+        assert run.train().status == "finished"
+    steps = "5 logged steps, 1 to 5" if damaged == "gone" else "1 logged steps, 2 to 2"
+    assert f"has no records of {steps}" in caplog.text
+    assert (run.folder / status.WEIGHTS).read_bytes() == expected
+    assert [s for s in damage(run.folder) if f"has no records of {steps}" in s]
+    if damaged not in ("gone", "cut"):
+        assert (run.folder / "history.jsonl.damaged").read_bytes().splitlines(keepends=True)[0] == lines[0]
+
+
+@pytest.mark.parametrize("content", [b"[1]", b"5", b"", b"\xff\xfe", b"{" * 5000, None])
+@pytest.mark.parametrize("name", ["run.json", "data.json", "status.json", "scores.json"])
+def test_any_json_file_may_be_damaged(finished: Run, name: str, content: bytes | None) -> None:
+    path = finished.folder / name
+    path.unlink(missing_ok=True)
+    if content is None:
+        path.mkdir()
+    else:
+        path.write_bytes(content)
+    assert [sentence for sentence in damage(finished.folder) if name in sentence]
+    for use in (lambda: Run(finished.folder).model(), lambda: RunIndex(finished.folder.parent).find()):
+        try:
+            use()
+        except UnweaveError as error:
+            assert name in str(error)
+    assert os.path.lexists(path)
+
+
+def test_damaged_scores_do_not_block_new_ones(finished: Run) -> None:
+    evaluate(finished)
+    flip(finished.folder / status.SCORES, at=10)
+    assert "mig" in evaluate(finished, metrics=["mig"])
+    assert "mig" in finished.scores
+    assert (finished.folder / "scores.json.damaged").exists()
+
+
+# 5: the index
+
+
+def test_an_index_with_zeroed_pages_is_made_again(finished: Run) -> None:
+    root = finished.folder.parent
+    for seed in range(1, 30):
+        Run.create(config(f"seed={seed}"), root / f"run{seed}")
+    index = RunIndex(root)
+    before = [entry.facts for entry in index.find()]
+    index.close()
+    content = bytearray(index.path.read_bytes())
+    for page in range(1, len(content) // 4096, 7):
+        content[page * 4096 : (page + 1) * 4096] = bytes(4096)
+    index.path.write_bytes(content)
+    assert [entry.facts for entry in RunIndex(root).find()] == before
+
+
+def test_the_index_of_a_read_only_folder_is_in_memory(finished: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = finished.folder.parent
+    assert len(RunIndex(root).find()) == 1
+    Run.create(config("seed=1"), root / "another")
+    connect = sqlite3.connect
+    monkeypatch.setattr(
+        sqlite3,
+        "connect",
+        lambda path, **options: connect(
+            path if path == ":memory:" else f"file:{path}?mode=ro", uri=True, **options
+        ),
+    )
+    assert len(RunIndex(root).find()) == 2
+
+
+# 6, 8
+
+
+def test_a_run_killed_after_its_weights_is_finished_and_says_so(finished: Run) -> None:
+    seconds = finished.seconds
+    status.write_status(finished.folder, "running", 0, None, 0.0)
+    assert finished.status == "finished"
+    assert finished.seconds >= finished.history[-1]["seconds"] > 0
+    finished.train()
+    recorded = status.recorded_status(finished.folder)
+    assert (recorded["status"], recorded["step"]) == ("finished", 6)
+    assert recorded["seconds"] <= seconds
+
+
+def test_a_closed_terminal_saves_the_run(tmp_path: Path, expected: bytes) -> None:
+    run = Run.create(config(), tmp_path / "run")
+
+    class HangUp:
+        def show(self, step: int, record: object) -> None:
+            if step == 3:
+                os.kill(os.getpid(), signal.SIGHUP)
+
+    with StopOnSignal() as stop:
+        assert run.train(display=HangUp(), stop=stop).status == "interrupted"
+    assert run.train().status == "finished"
+    assert (run.folder / status.WEIGHTS).read_bytes() == expected
+
+
+def test_leftovers_that_are_being_written_stay(tmp_path: Path) -> None:
+    (tmp_path / ".new-dead").touch()
+    with (tmp_path / ".new-alive").open("wb") as file:
+        atomic.hold(file.fileno())
+        assert [path.name for path in atomic.remove_leftovers(tmp_path)] == [".new-dead"]
+
+
+def test_a_symbolic_link_to_an_empty_folder_may_hold_a_run(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "run").symlink_to(tmp_path / "disk")
+    publishing.publish(tmp_path / "run", config(), None)
+    assert Run(tmp_path / "run").config == config()
