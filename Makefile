@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo check test test-slow benchmarks clean
+.PHONY: demo check test test-slow torture benchmarks clean
 
 demo: $(READY)  ## two VAEs side by side and a page about both, in a few minutes
 	$(BIN)/unweave demo
@@ -20,6 +20,9 @@ test: check  ## style, types and all tests except the slow ones
 
 test-slow: $(READY)  ## the tests that take minutes
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m slow
+
+torture: $(READY)  ## kills, damaged files and strange inputs by the thousand; can be stopped and resumed (docs/reliability.md)
+	$(BIN)/python tests/faults/torture.py --folder torture
 
 benchmarks: $(READY)  ## ratios, measured on an otherwise idle machine
 	$(BIN)/python benchmarks/training_speed.py

@@ -40,7 +40,7 @@ from unweave.vae import as_tensor
 
 ADAM_5 = ("learning_rate=5e-4",)
 ADAM_1 = ("learning_rate=1e-4",)
-MUON = (
+BY_MUON = (
     "learning_rate=3e-3",
     "optimizer=Muon",
     "optimizer.adam_rate=0.3333",
@@ -74,7 +74,7 @@ GROUPS = {
     "speed": Group(
         "dSprites, beta = 1: when does the reconstruction reach 45 nats?",
         {
-            "Muon": ("data=dsprites", *_steps(MUON, 2000)),
+            "Muon": ("data=dsprites", *_steps(BY_MUON, 2000)),
             "Adam 5e-4": ("data=dsprites", *_steps(ADAM_5, 10**6)),
             "Adam 1e-4": ("data=dsprites", *_steps(ADAM_1, 10**6)),
         },
@@ -86,16 +86,16 @@ GROUPS = {
         {
             "Adam 5e-4": ("data=dsprites", *_steps(ADAM_5, 2500)),
             "Adam 1e-3, decay": ("data=dsprites", *_steps(("learning_rate=1e-3", "schedule=Linear"), 2500)),
-            "Muon 3e-3, decay": ("data=dsprites", *_steps(MUON, 2000)),
-            "Muon 3e-3, no decay": ("data=dsprites", *_steps((*MUON[:3], "schedule=Constant"), 2000)),
-            "Muon 6e-3, decay": ("data=dsprites", *_steps(("learning_rate=6e-3", *MUON[1:]), 2000)),
-            "Muon 1.5e-3, decay": ("data=dsprites", *_steps(("learning_rate=1.5e-3", *MUON[1:]), 2000)),
-            "Muon, batch 32": ("data=dsprites", "batch_size=32", *_steps(MUON, 4000)),
-            "Muon, batch 128": ("data=dsprites", "batch_size=128", *_steps(MUON, 1000)),
+            "Muon 3e-3, decay": ("data=dsprites", *_steps(BY_MUON, 2000)),
+            "Muon 3e-3, no decay": ("data=dsprites", *_steps((*BY_MUON[:3], "schedule=Constant"), 2000)),
+            "Muon 6e-3, decay": ("data=dsprites", *_steps(("learning_rate=6e-3", *BY_MUON[1:]), 2000)),
+            "Muon 1.5e-3, decay": ("data=dsprites", *_steps(("learning_rate=1.5e-3", *BY_MUON[1:]), 2000)),
+            "Muon, batch 32": ("data=dsprites", "batch_size=32", *_steps(BY_MUON, 4000)),
+            "Muon, batch 128": ("data=dsprites", "batch_size=128", *_steps(BY_MUON, 1000)),
             "Muon on the code's layers too": (
                 "data=dsprites",
                 "optimizer.code_layers=true",
-                *_steps(MUON, 2000),
+                *_steps(BY_MUON, 2000),
             ),
         },
         {},

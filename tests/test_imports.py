@@ -18,7 +18,7 @@ ALLOWED = {
     "memory": {"errors"},
     "papers": set(),
     "references": {"errors"},
-    "slots": {"errors", "references"},
+    "slots": {"errors", "memory", "references"},
     "functional": GROUND,
     "networks": GROUND,
     "metrics": GROUND,

@@ -18,6 +18,7 @@ from torch.distributions import Distribution, constraints
 from unweave.errors import UnweaveError, check_at_least, check_positive
 from unweave.functional.blur import blur_matrix, blur_profile, blur_with, window_area
 from unweave.functional.untyped import apply_function
+from unweave.references import import_object
 from unweave.slots import Slot
 
 Shape = torch.Size | list[int] | tuple[int, ...]
@@ -82,7 +83,9 @@ class OverlapLikelihood(Likelihood, ABC):
         image_shape: (channels, height, width).
         blur: of the overlap term; "none": no such term.
         blur_radius: the window has 2 radius + 1 pixels a side.
-        blur_weight: ``alpha``; none: the area of the window, as in REC.
+        blur_weight: ``alpha``; none: the area of the window, as in REC, or 1 with another augmentation.
+        augmentation: of the overlap term instead of a blur: ``package.module:function`` or ``file.py:function`` of a
+            differentiable function of images, see :meth:`with_overlap`.
     """
 
     def __init__(
@@ -92,6 +95,7 @@ class OverlapLikelihood(Likelihood, ABC):
         blur: Blur = "none",
         blur_radius: int = 31,
         blur_weight: float | None = None,
+        augmentation: str | None = None,
     ) -> None:
         super().__init__(image_shape)
         check_at_least("likelihood.blur_radius", blur_radius, 0)
@@ -101,6 +105,13 @@ class OverlapLikelihood(Likelihood, ABC):
         if blur != "none":
             weight = window_area(blur_radius) if blur_weight is None else blur_weight
             self.with_overlap(_Blur(blur_profile(blur, blur_radius), *image_shape[1:]), weight)
+        if augmentation is not None:
+            if blur != "none":
+                raise UnweaveError("likelihood has both a blur and an augmentation: give one of them")
+            function = import_object(augmentation)
+            if not callable(function):
+                raise UnweaveError(f"likelihood.augmentation: {augmentation} is not a function of images")
+            self.with_overlap(function, 1.0 if blur_weight is None else blur_weight)
 
     def with_overlap(self, augmentation: Augmentation, weight: float) -> Self:
         """This likelihood with the term ``weight * -log p(augmentation(x))`` added, for any differentiable map.
@@ -158,6 +169,7 @@ class Bernoulli(OverlapLikelihood):
         blur: adds the overlap term of REC Eq. 11 with this blur.
         blur_radius: the window has 2 radius + 1 pixels a side.
         blur_weight: ``alpha`` of the overlap term; none: the area of the window.
+        augmentation: of the overlap term instead of a blur, see :class:`OverlapLikelihood`.
 
     Reference: FAC appendix A, SBD appendix A; REC Eq. 11.
 
@@ -186,6 +198,7 @@ class Gaussian(OverlapLikelihood):
         blur: adds the overlap term of REC Eq. 11 with this blur.
         blur_radius: the window has 2 radius + 1 pixels a side.
         blur_weight: ``alpha`` of the overlap term; none: the area of the window.
+        augmentation: of the overlap term instead of a blur, see :class:`OverlapLikelihood`.
 
     Reference: SBD appendix A; DEC table 1b.
 
@@ -205,8 +218,15 @@ class Gaussian(OverlapLikelihood):
         blur_radius: int = 31,
         blur_weight: float | None = None,
         per_output: bool = False,
+        augmentation: str | None = None,
     ) -> None:
-        super().__init__(image_shape, blur=blur, blur_radius=blur_radius, blur_weight=blur_weight)
+        super().__init__(
+            image_shape,
+            blur=blur,
+            blur_radius=blur_radius,
+            blur_weight=blur_weight,
+            augmentation=augmentation,
+        )
         check_positive("likelihood.variance", variance)
         self.per_output = per_output
         if per_output:
@@ -241,6 +261,7 @@ class MSE(OverlapLikelihood):
         blur: adds the overlap term of REC Eq. 11 with this blur.
         blur_radius: the window has 2 radius + 1 pixels a side.
         blur_weight: ``alpha`` of the overlap term; none: the area of the window.
+        augmentation: of the overlap term instead of a blur, see :class:`OverlapLikelihood`.
 
     Reference: REC section 3, Eq. 11 and appendix B.1.
 

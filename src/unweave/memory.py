@@ -1,7 +1,7 @@
 """Memory is asked for before it is taken: what cannot fit is refused in a sentence instead of ending the process."""
 
-import importlib
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,24 @@ def check(needed: float, what: str, remedy: str) -> None:
         )
 
 
+_FACTORIES = (
+    "empty",
+    "zeros",
+    "ones",
+    "rand",
+    "randn",
+    "full",
+    "arange",
+    "new_empty",
+    "new_zeros",
+    "new_ones",
+)
+"""Functions of torch whose first argument is the shape of a new tensor (of ``arange``: its length, if it is alone)."""
+
+MOST_TENSORS = 100_000
+"""Tensors of one part at most: more layers than that take longer to build than anybody waits."""
+
+
 class Budget:
     """Inside, torch allocates no tensors that together need more memory than there is; asked before each of them.
 
@@ -69,7 +87,7 @@ class Budget:
     """
 
     def __init__(self, what: str, copies: int = COPIES) -> None:
-        dispatch: Any = importlib.import_module("torch.utils._python_dispatch")  # has no types
+        overrides: Any = sys.modules.get("torch.overrides")  # without torch there is nothing to count
 
         def counted(
             mode: object,
@@ -78,23 +96,38 @@ class Budget:
             args: Sequence[Any] = (),
             kwargs: Mapping[str, Any] | None = None,
         ) -> Any:
-            self.ask(args)
+            name = getattr(func, "__name__", "")
+            if name == "arange" and len(args) > 1 and all(isinstance(each, int) for each in args[:2]):
+                self.ask([max(0, args[1] - args[0])], {})
+            elif name in _FACTORIES:
+                self.ask(args, kwargs or {})
             return func(*args, **(kwargs or {}))
 
-        self.what, self.copies, self.taken = what, copies, 0.0
+        self.what, self.copies, self.taken, self.tensors = what, copies, 0.0, 0
         self.free = available()
-        self.mode: Any = type("Counting", (dispatch.TorchDispatchMode,), {"__torch_dispatch__": counted})()
+        mode: Any = getattr(overrides, "TorchFunctionMode", None)
+        self.mode: Any = mode and type("Counting", (mode,), {"__torch_function__": counted})()
 
     def __enter__(self) -> "Budget":
-        self.mode.__enter__()
+        if self.mode is not None:
+            self.mode.__enter__()
         return self
 
     def __exit__(self, *problem: Any) -> None:
-        self.mode.__exit__(*problem)
+        if self.mode is not None:
+            self.mode.__exit__(*problem)
 
-    def ask(self, arguments: Sequence[Any]) -> None:
-        """Count the bytes of a tensor that is about to be made, if its first argument is a shape."""
-        shape = arguments[0] if arguments else None
+    def ask(self, arguments: Sequence[Any], options: Mapping[str, Any]) -> None:
+        """Count the bytes of a tensor that is about to be made, if the arguments are a shape."""
+        arguments = [
+            each for each in arguments if not hasattr(each, "device")
+        ]  # without the tensor of a method
+        shape = options.get("size", arguments[0] if arguments else ())
+        if isinstance(shape, int):
+            shape = arguments if all(isinstance(side, int) for side in arguments) else (shape,)
+        self.tensors += 1
+        if self.tensors > MOST_TENSORS:
+            raise UnweaveError(f"{self.what} has more than {MOST_TENSORS:,} tensors: choose fewer layers")
         if not isinstance(shape, list | tuple) or not all(isinstance(side, int) for side in shape):
             return
         self.taken += 4.0 * math.prod(shape)

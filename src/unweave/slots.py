@@ -10,15 +10,17 @@ A part is one of: a name that unweave or an installed package registers, a refer
 
 import contextlib
 import dataclasses
+import functools
 import inspect
 import logging
 import math
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from unweave.errors import LARGEST_NUMBER, UnweaveError, plain, unknown
+from unweave.memory import Budget
 from unweave.references import (
     Provenance,
     UntrustedPartError,
@@ -119,6 +121,8 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
         self.group = group
         self.base = base
         self.parts = dict(parts)
+        for part in self.parts.values():
+            _check_constructor(name, part)
 
     def __getitem__(self, name: str) -> type[Part]:
         if name in self.parts:
@@ -331,6 +335,45 @@ def _bases_with_constructor(part: type) -> list[type]:
     return [owner for owner in part.__mro__ if "__init__" in vars(owner)][1:]
 
 
+def _check_constructor(slot: str, part: type) -> None:
+    """Let the constructor of a part refuse numbers that no computation can hold, and sizes that no memory can.
+
+    A config is converted and checked before a part is built; whoever calls the constructor from Python gets the same
+    answer here.
+    """
+    original: Any = getattr(part, "__init__")  # noqa: B009  mypy distrusts the attribute
+    if original is object.__init__ or hasattr(original, "checks_numbers"):
+        return
+
+    @functools.wraps(original)
+    def checked(self: object, *arguments: Any, **options: Any) -> None:
+        for key, value in options.items():
+            check_numbers(key if key in CONTEXT else f"{slot}.{key}", value)
+        with Budget(f"{slot} {type(self).__name__}", copies=1):
+            original(self, *arguments, **options)
+
+    setattr(checked, "checks_numbers", True)  # noqa: B010
+    setattr(part, "__init__", checked)  # noqa: B010
+
+
+def check_numbers(key: str, value: object) -> None:
+    """Raise an error if a number, or one in a list, is not finite or too large for 32-bit floats or 64-bit integers.
+
+    Example:
+        >>> check_numbers("objective.beta", float("nan"))
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: objective.beta must be a finite number of at most 3.4e+38, got nan
+    """
+    if isinstance(value, list | tuple):
+        for each in value:
+            check_numbers(key, each)
+    elif isinstance(value, int) and not isinstance(value, bool) and abs(value) >= LARGEST_WHOLE:
+        raise UnweaveError(f"{key} must be a whole number of at most 64 bits, got {_brief(value)}")
+    elif isinstance(value, float) and not abs(value) <= LARGEST_NUMBER:
+        raise UnweaveError(f"{key} must be a finite number of at most {LARGEST_NUMBER:g}, got {value:g}")
+
+
 def options_of(part: type) -> dict[str, inspect.Parameter]:
     """The options of a part: the parameters of its constructor that are not context.
 
@@ -340,6 +383,12 @@ def options_of(part: type) -> dict[str, inspect.Parameter]:
         >>> list(options_of(Part))
         ['depth']
     """
+    return dict(_options_of(part))
+
+
+@functools.lru_cache(maxsize=1024)
+def _options_of(part: type) -> dict[str, inspect.Parameter]:
+    """Once for each class: the identity of every run of a study asks for the options of all its parts."""
     return {name: parameter for name, parameter in parameters_of(part).items() if name not in CONTEXT}
 
 
@@ -403,6 +452,8 @@ def convert(key: str, value: Any, hint: Any) -> Any:
         ]
         if matches:
             return matches[0]
+    elif origin is Sequence and isinstance(value, list | tuple):
+        return tuple(convert(key, v, arguments[0]) for v in value)
     elif origin is tuple and isinstance(value, list | tuple):
         if arguments[-1] is Ellipsis:
             return tuple(convert(key, v, arguments[0]) for v in value)
@@ -451,8 +502,8 @@ def describe(hint: Any) -> str:
         return " or ".join(describe(a) for a in arguments)
     if origin is typing.Literal:
         return "one of " + ", ".join(str(a) for a in arguments)
-    if origin is tuple:
-        if arguments[-1] is Ellipsis:
+    if origin in (tuple, Sequence):
+        if origin is Sequence or arguments[-1] is Ellipsis:
             return f"a list of {_plural(describe(arguments[0]))}"
         return f"a list of {len(arguments)} values"
     if origin is Mapping:

@@ -91,7 +91,7 @@ def test_names_that_no_file_system_takes_are_told(
     [
         (["latents=" + "9" * 400], "latents must be a whole number"),
         (["steps=1e30"], "steps must be a whole number"),
-        (["encoder=Conv", "encoder.channels=[1000000000]"], "the model needs at least"),
+        (["encoder=Conv", "encoder.channels=[1000000000]"], "encoder Conv needs at least"),
         (["batch_size=1000000000"], "a batch of 1,000,000,000 images of 3 x 32 x 32 needs at least"),
         (["prior=GeneralizedNormal", "prior.tau=1e308"], "prior.tau must be a number"),
         (["decoder=SpatialBroadcast", "decoder.width=1e308"], "decoder.width must be a whole number"),

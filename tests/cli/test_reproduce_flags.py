@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from unweave import cli
-from unweave.recipes import reproduce
+from unweave.recipes import dry_run
+from unweave.recipes.dry_run import DryRun
 from unweave.recipes.reproduce import Cost
 from unweave.runs.config import read_words
 
@@ -18,11 +19,11 @@ def received(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Mapping[st
     monkeypatch.chdir(tmp_path)
     changes: list[Mapping[str, Any]] = []
 
-    def expected_cost(_: Any, __: Any, ___: Any, given: Mapping[str, Any]) -> tuple[Cost, str]:
+    def forecast(_: Any, __: Any, ___: Any, given: Mapping[str, Any]) -> DryRun:
         changes.append(given)
-        return Cost(0, 0.0, 0.0), "nothing"
+        return DryRun("sbd-fig4", "nothing to train", 0, "none", [], Cost(0, 0.0, 0.0), "nothing")
 
-    monkeypatch.setattr(reproduce, "expected_cost", expected_cost)
+    monkeypatch.setattr(dry_run, "dry_run", forecast)
     monkeypatch.setattr("unweave.cli.reproduce._read_changes", read_words)
     return changes
 

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import numpy as np
+import PIL.Image
 import pytest
 
 from unweave.data import Arrays
@@ -181,3 +182,14 @@ def test_rows_with_equal_factors_keep_their_own_images() -> None:
     own = Arrays.from_arrays(np.arange(3, dtype=np.uint8).reshape(3, 1, 1) * 9, factors=[[5], [5], [7]])
     np.testing.assert_array_equal(own.factors_at([0, 1, 2]), [[0], [0], [1]])
     np.testing.assert_array_equal(own.at([0, 1, 2])[:, 0, 0, 0], [0, 9, 18])
+
+
+@pytest.mark.parametrize("size", [None, 8])
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "La", "I;16", "I;16L", "I;16B", "I;16N"])
+def test_grey_pictures_of_every_kind_have_one_channel(mode: str, size: int | None) -> None:
+    """A bright picture: 16 bits are scaled, not clipped, and what is opaque stays as it is."""
+    light = {"1": 1, "LA": (156, 255), "La": (156, 255)}.get(mode, 40_000 if mode.startswith("I") else 156)
+    item = PIL.Image.new(mode, (8, 8), light)
+    images = Arrays.from_items([item, item], size=size).at([0, 1])
+    assert images.shape == (2, 1, 8, 8)
+    assert np.unique(images).tolist() == [255 if mode == "1" else 156]

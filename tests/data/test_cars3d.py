@@ -40,6 +40,19 @@ def test_cars3d_round_trip(place: Path, tmp_path: Path, packed: bool) -> None:
             np.testing.assert_array_equal(got, views[name][:, :, :, azimuth, elevation])
 
 
+def test_cars_of_an_archive_without_a_list_are_in_the_order_of_the_alphabet(
+    place: Path, tmp_path: Path
+) -> None:
+    views = car_files(tmp_path / "raw", ["car_007_mesh", "car_001_mesh"])
+    (place / "cars").mkdir()
+    with tarfile.open(place / "cars" / "nips2015-analogy-data.tar.gz", "w:gz") as archive:
+        for name in views:  # the second car first
+            archive.add(tmp_path / "raw" / f"{name}.mat", f"data/cars/{name}.mat")
+    got = Cars3D(size=8).images([[0, 0, 0], [0, 0, 1]]).transpose(0, 2, 3, 1)
+    expected = [views[name][:, :, :, 0, 0] for name in sorted(views)]
+    np.testing.assert_array_equal(got, expected)
+
+
 def test_cars3d_are_resized_bilinearly(place: Path, tmp_path: Path) -> None:
     views = car_files(tmp_path / "data" / "cars", ["car_001_mesh"])["car_001_mesh"]
     got = Cars3D(size=4).images([[2, 3, 0]])[0].transpose(1, 2, 0)

@@ -149,3 +149,24 @@ def test_evaluation_is_on_the_grid_and_outside_the_hole(hole) -> None:  # type: 
 def test_mistakes_are_named(call, message) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UnweaveError, match=message):
         call()
+
+
+def test_a_finite_set_has_as_many_different_images_and_always_the_same() -> None:
+    """SBD appendix A.3: 500,000 images, drawn once."""
+    one, two = (Circles(size=16, finite=50, hole="center", blank=0.3) for _ in range(2))
+    drawn = one.sample(2000, np.random.default_rng(3)).factors
+    assert drawn is not None
+    assert len(np.unique(np.nan_to_num(drawn), axis=0)) <= 50
+    assert not one.held_out(drawn[~np.isnan(drawn).any(axis=1)]).any()
+    again = two.sample(2000, np.random.default_rng(3)).factors
+    np.testing.assert_array_equal(drawn, again)
+
+
+def test_the_size_of_a_circle_may_be_a_factor() -> None:
+    circles = Circles(variant="xys", size=64)
+    assert circles.space.names == ("x", "y", "size")
+    for diameter in (0.1, 0.2, 0.3):
+        area = circles.images([[0.4, 0.55, diameter]])[0, 0].sum() / 255
+        assert area == pytest.approx(np.pi * (32 * diameter) ** 2, rel=2e-3)
+    same = circles.images([[0.4, 0.55, 0.2]])
+    np.testing.assert_array_equal(same, Circles(variant="xy", size=64).images([[0.4, 0.55]]))

@@ -33,3 +33,11 @@ def test_wrong_faces_are_named(place: Path) -> None:
     (place / "basel_faces" / "basel_face_renders.pth").write_bytes(b"x" * 5000)
     with pytest.raises(UnweaveError, match="is not 3D Faces: expected a torch file"):
         Faces3D()
+
+
+@pytest.mark.parametrize("saved", [{"a": torch.zeros(3), "b": torch.zeros(4)}, {}])
+def test_a_file_of_several_tensors_or_none_is_refused(place: Path, saved: dict[str, torch.Tensor]) -> None:
+    (place / "basel_faces").mkdir()
+    torch.save(saved, place / "basel_faces" / "basel_face_renders.pth")
+    with pytest.raises(UnweaveError, match=rf"must hold one tensor that is not compressed, got {len(saved)}"):
+        Faces3D()

@@ -90,6 +90,8 @@ def test_what_is_missing_is_named() -> None:
             ask()
     with pytest.raises(UnweaveError, match="Endless has continuous factors and no row numbers"):
         Endless().at([0])
+    with pytest.raises(UnweaveError, match=r"Endless must define images\(factors\) or at\(index\)"):
+        Endless().images([[0.5]])
     with pytest.raises(UnweaveError, match=r"images of Neither must be uint8 .* \(n, 1, 8, 8\), got uint8"):
         check_declared(Neither())
     with pytest.raises(TypeError, match="sample"):

@@ -17,6 +17,7 @@ from unweave.reports import write_run_report
 from unweave.runs import Config, Run
 from unweave.runs.evaluation import codes_of, evaluate
 from unweave.training import train
+from unweave.training.state import TrainingState
 
 SHAPE = (1, 8, 8)
 SMALL: dict[str, Any] = {"channels": (4, 8), "hidden": 16, "noise": 3}
@@ -210,3 +211,35 @@ def test_what_a_gan_does_not_have_is_refused(word: str, message: str) -> None:
 def test_any_mixture_of_codes_trains(gan: Any, codes: tuple[int, tuple[int, ...]]) -> None:
     model = gan((3, 64, 64), continuous=codes[0], categorical=codes[1], channels=(4, 4), hidden=8, noise=0)
     assert train(model, model.game(), XYSquares(), steps=2, batch_size=4).status == "finished"
+
+
+@pytest.mark.parametrize(("q_step", "moved"), [("critic", [1]), ("generator", [0]), ("both", [0, 1])])
+def test_q_is_trained_in_the_step_that_is_chosen(q_step: Any, moved: list[int]) -> None:
+    """FAC Eq. 14 lets G and Q minimise together; Chen et al. train Q with D, with which it shares layers."""
+    torch.manual_seed(0)
+    gan = InfoGAN((1, 8, 8), continuous=1, categorical=(2,), noise=2, channels=(4,), hidden=8, q_step=q_step)
+    state = TrainingState(gan, gan.game(), learning_rate=1e-2)
+    images, progress = torch.rand(4, 1, 8, 8), Progress(0, 10)
+    own, shared = gan.critic.code[0].weight, gan.critic.linear[0].weight
+    changed = []
+    for step in (0, 1):
+        before, before_shared = own.detach().clone(), shared.detach().clone()
+        loss = state.objective(gan, images, progress)
+        if step == 0:
+            state.update_model(loss.total)
+            assert torch.equal(shared, before_shared)
+        else:
+            state.update_critic(state.objective.critic_loss(gan, images, loss, 0).total)
+            assert not torch.equal(shared, before_shared)
+        if not torch.equal(own, before):
+            changed.append(step)
+    assert changed == moved
+
+
+def test_a_gan_says_which_codes_are_classes_and_how_its_prior_varies() -> None:
+    gan = InfoGAN((1, 8, 8), continuous=2, categorical=(3, 2), channels=(4,), hidden=8)
+    assert gan.discrete == (2, 3)
+    drawn = gan.draw(200_000)
+    assert drawn.continuous.var(0).tolist() == pytest.approx([1 / 3, 1 / 3], rel=0.02)
+    classes = drawn.classes.double() / torch.tensor([2.0, 1.0]) * 2 - 1
+    assert gan.prior_variances[2:] == pytest.approx(classes.var(0).tolist(), rel=0.02)

@@ -56,7 +56,10 @@ def test_the_seed_of_forests_that_regress() -> None:
     rng = np.random.default_rng(0)
     v = rng.random((80, 2))
     codes = v @ [[1.0, 0.4], [0.3, 1.0]] + 0.3 * rng.normal(size=(80, 2))
-    found = [dci(codes, v, np.random.default_rng(5), mode="ubisoft", seed=s)["dci"].value for s in (0, 0, 7)]
+    found = [
+        dci(codes, v, np.random.default_rng(5), mode="ubisoft", backend="forest", seed=s)["dci"].value
+        for s in (0, 0, 7)
+    ]
     assert found[0] == found[1]
     assert found[0] != found[2]
 

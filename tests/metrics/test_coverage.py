@@ -84,7 +84,7 @@ CASES = {
         lambda z, v, r: one(metrics.irs(z, v)),
         10_000,
         10_000,
-        truth=lambda z, v, r: one(metrics.irs(z, v, intervals=0)),
+        truth=lambda z, v, r: one(metrics.irs(z, v, interval=False)),
         draws=1_000,
     ),
     # Trees change with the number of codes they are trained on, without a limit within reach: the mean at this number,

@@ -1,10 +1,14 @@
+import sys
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from sklearn.linear_model import Lasso
+from sklearn.model_selection import cross_val_score
+from sklearn.preprocessing import minmax_scale
 
 from unweave.errors import UnweaveError
-from unweave.metrics import dci
-from unweave.metrics import dci as dci_function
+from unweave.metrics import Encoded, dci, downstream_accuracy, score_all
 from unweave.metrics.dci import completeness, disentanglement
 from unweave.metrics.score import interval_of_halves, interval_of_held_out
 
@@ -44,24 +48,69 @@ def test_every_backend_knows_identity_from_noise(backend: str) -> None:
     assert good["dci"].constants["backend"] == backend
 
 
-def test_ubisoft_regresses() -> None:
+def test_ubisoft_chooses_a_lasso_by_ten_folds() -> None:
+    """As in that library, restated: the penalty with the smallest error of ten folds, fitted to all codes."""
     rng = np.random.default_rng(0)
     v = rng.random((300, 2))
-    scores = dci(v, v, mode="ubisoft")
-    assert scores["dci"].constants["backend"] == "forest"
-    assert scores["dci_informativeness"].value > 0.95
-    lasso = dci(v, v, mode="ubisoft", backend="lasso")
-    assert lasso["dci"].value > 0.99
+    codes = v @ [[2.0, 0.1, 0.0], [0.3, 1.0, 0.0]] + 0.1 * rng.normal(size=(300, 3))
+    ours = dci(codes, v, mode="ubisoft")
+    assert ours["dci"].constants["backend"] == "lasso"
+    x, y = minmax_scale(codes), minmax_scale(v)
+    weights, explained = [], []
+    for target in y.T:
+        errors = {
+            alpha: -cross_val_score(
+                Lasso(alpha=alpha, max_iter=5_000), x, target, cv=10, scoring="neg_mean_squared_error"
+            ).mean()
+            for alpha in (0.0001, 0.001, 0.01, 0.1, 0.2, 0.4, 0.8, 1.0)
+        }
+        model = Lasso(alpha=min(errors, key=lambda a: errors[a])).fit(x, target)
+        weights.append(np.abs(model.coef_))
+        explained.append(max(0.0, 1 - 12 * np.mean((model.predict(x) - target) ** 2)))
+    r = np.stack(weights, 1)
+    np.testing.assert_allclose(ours["dci"].constants["importance"], r, atol=1e-9)
+
+    def peak(p: np.ndarray) -> float:
+        p = p[p > 0] / p.sum()
+        return float(1 + np.sum(p * np.log(p)))
+
+    each = [1 + (peak(row) - 1) / np.log(2) if row.any() else 0.0 for row in r]
+    assert ours["dci"].value == pytest.approx(np.average(each, weights=r.sum(1)), abs=1e-8)
+    assert ours["dci_completeness"].value == pytest.approx(
+        np.mean([1 + (peak(c) - 1) / np.log(3) for c in r.T]), abs=1e-8
+    )
+    assert ours["dci_informativeness"].value == pytest.approx(np.mean(explained), abs=1e-9)
+    assert dci(v, v, mode="ubisoft", backend="forest")["dci_informativeness"].value > 0.95
 
 
-def test_a_missing_backend_names_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    import importlib
+def test_trees_of_a_library_are_that_librarys() -> None:
+    """The default has a name of its own, and each mode says what predicts."""
+    codes, v = representation(0, 120, (3, 2), 2)
+    used = {
+        mode: dci(codes, v, mode=mode, interval=False)["dci"].constants["backend"]  # type: ignore[arg-type]
+        for mode in ("unweave", "disentanglement_lib", "dcf", "ubisoft")
+    }
+    assert used == {
+        "unweave": "lightgbm",
+        "disentanglement_lib": "sklearn",
+        "dcf": "sklearn",
+        "ubisoft": "lasso",
+    }
+    assert dci(codes, v)["dci"].constants["mode"] == "unweave"
 
-    module = importlib.import_module("unweave.metrics.predictors")
-    monkeypatch.setattr(module, "has_lightgbm", lambda: False)
+
+def test_without_lightgbm_there_is_a_sentence_and_no_other_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
     codes, v = representation(0, 100, (3, 3), 2)
-    with pytest.raises(UnweaveError, match=r"pip install 'unweave\[trees\]'"):
-        dci_function(codes, v)
+    for call in (
+        lambda: dci(codes, v),
+        lambda: score_all(Encoded.of(codes, v), ["dci"]),
+        lambda: downstream_accuracy(codes, v, predictor="trees"),
+    ):
+        with pytest.raises(UnweaveError, match="lightgbm, which unweave installs") as caught:
+            call()
+        assert "\n" not in str(caught.value)
+    assert 0 <= dci(codes, v, mode="disentanglement_lib", interval=False)["dci"].value <= 1
 
 
 def test_equal_seeds_give_equal_numbers_and_the_interval_holds_the_value() -> None:

@@ -5,7 +5,8 @@ from sklearn.svm import LinearSVC
 
 from unweave.data import Circles, XYSquares
 from unweave.metrics import EncodeOnce, beta_vae_score, beta_vae_score_of, factor_vae_score_of
-from unweave.metrics.linear import fit_softmax, fit_thresholds
+from unweave.metrics.linear import fit_softmax
+from unweave.metrics.thresholds import fit_thresholds
 
 
 class Counting:

@@ -33,7 +33,7 @@ def test_information_equals_scikit_learn_pair_by_pair() -> None:
 @pytest.mark.parametrize("bins", [5, 20, 33])
 def test_mig_equals_the_literal_definition(bins: int) -> None:
     codes, factors = mixed()
-    assert mig(codes, factors, bins=bins, intervals=0).value == pytest.approx(
+    assert mig(codes, factors, bins=bins, interval=False).value == pytest.approx(
         literal_mig(codes, factors, bins), abs=1e-10
     )
 
@@ -77,33 +77,43 @@ def test_continuous_factors_are_cut_into_twenty_bins() -> None:
     rng = np.random.default_rng(0)
     v = rng.random((5000, 2))
     cut = np.stack([np.digitize(c, np.histogram(c, 20)[1][:-1]) for c in v.T], 1)
-    assert mig(v, v, intervals=0).value == pytest.approx(literal_mig(v, cut), abs=1e-10)
+    assert mig(v, v, interval=False).value == pytest.approx(literal_mig(v, cut), abs=1e-10)
 
 
 def test_interval_is_seeded_and_has_the_width_of_the_sampling_error() -> None:
-    codes, factors = mixed()
-    one, two = mig(codes, factors), mig(codes, factors)
-    assert one == two
-    assert one.low is not None
-    assert one.high is not None
-    assert one.low < one.value < one.high
-    # The spread of the score over fresh samples of the same model.
+    # The spread of the score over fresh samples of the same model; its noise is bounded, as is the range of its bins.
     rng = np.random.default_rng(5)
     mix = np.eye(3, 4) + 0.3 * np.random.default_rng(2).normal(size=(3, 4))
     fresh = []
     for _ in range(60):
         v = np.stack([rng.integers(0, s, 1500) for s in (3, 6, 8)], axis=1)
-        z = (v / v.max(0)) @ mix + 0.1 * rng.normal(size=(1500, 4))
-        fresh.append(mig(z, v, intervals=0).value)
-    last = mig(z, v, intervals=200)
-    assert last.high is not None
-    width = last.high - last.value
-    assert 0.6 < width / (1.96 * np.std(fresh)) < 1.7
+        z = (v / v.max(0)) @ mix + 0.17 * rng.uniform(-1, 1, size=(1500, 4))
+        fresh.append(mig(z, v, interval=False).value)
+    one, two = mig(z, v), mig(z, v)
+    assert one == two
+    assert one.corrected is not None
+    middle, low, high = one.corrected
+    assert 0.6 < (high - middle) / (1.96 * np.std(fresh)) < 1.7
+    assert (high + low) / 2 == pytest.approx(middle)
+
+
+def test_no_interval_where_none_is_known() -> None:
+    crowded = mig(*mixed())  # 640 cells and more, 2,000 codes
+    assert (crowded.low, crowded.high, crowded.corrected) == (None, None, None)
+    assert "too few" in crowded.no_interval
+    rng = np.random.default_rng(0)
+    v = np.stack([rng.integers(0, s, 4000) for s in (3, 4)], axis=1)
+    tails = mig(v + rng.standard_t(2, size=v.shape), v)
+    assert tails.corrected is None
+    assert "grows with their number" in tails.no_interval
+    steady = mig(v + rng.uniform(-1, 1, size=v.shape), v)
+    assert steady.corrected is not None
+    assert steady.no_interval == ""
 
 
 def test_float32_codes_and_no_intervals() -> None:
     codes, factors = mixed(300)
-    score = mig(codes.astype(np.float32), factors, intervals=0)
+    score = mig(codes.astype(np.float32), factors, interval=False)
     assert score.low is None
     assert score.high is None
     assert 0 < score.value < 1

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import mutual_info_score, roc_auc_score
+from sklearn.metrics import log_loss, mutual_info_score, roc_auc_score
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.preprocessing import minmax_scale
 from sklearn.svm import LinearSVC
 
 from unweave.metrics import (
@@ -20,7 +22,7 @@ from unweave.metrics import (
     modularity,
     sap,
 )
-from unweave.metrics.interventions import plan_groups, plan_pairs
+from unweave.metrics.interventions import plan_even_pairs, plan_groups, plan_pairs
 from unweave.metrics.validation import split_samples
 
 SIZES = (3, 4, 6)
@@ -168,20 +170,36 @@ def test_discrete_codes_have_the_variance_of_gini() -> None:
 @both
 @pytest.mark.parametrize("mode", ["disentanglement_lib", "ubisoft"])
 def test_beta_vae_score_pair_by_pair(make, mode: str) -> None:  # type: ignore[no-untyped-def]
+    """Both train on 10,000 votes and test on 5,000; ubisoft draws all values of a factor equally often."""
     codes, factors = make()
-    pairs, votes, tested = (64, 10_000, 5_000) if mode == "disentanglement_lib" else (200, 800, 800)
-    plan = plan_pairs(factors, SIZES, votes + tested, pairs, np.random.default_rng(3))
-    features = np.array(
-        [np.mean(np.abs(codes[rows[:, 0]] - codes[rows[:, 1]]), axis=0) for rows in plan.rows]
+    pairs, planner = (64, plan_pairs) if mode == "disentanglement_lib" else (200, plan_even_pairs)
+    plan = planner(factors, SIZES, 15_000, pairs, np.random.default_rng(3))
+    features = np.concatenate(
+        [np.abs(codes[rows[..., 0]] - codes[rows[..., 1]]).mean(axis=1) for rows in np.split(plan.rows, 15)]
     )
-    model = LogisticRegression(tol=1e-10, max_iter=20_000).fit(features[:votes], plan.asked[:votes])
-    literal = model.score(features[votes:], plan.asked[votes:])
+    model = LogisticRegression(tol=1e-10, max_iter=20_000).fit(features[:10_000], plan.asked[:10_000])
+    literal = model.score(features[10_000:], plan.asked[10_000:])
     if mode == "ubisoft":
         literal = max(0.0, (literal - 1 / 3) / (1 - 1 / 3))
+        assert (plan.rows[..., 0] != plan.rows[..., 1]).all()
+        uneven = np.repeat([0, 1], [990, 10])[:, None]
+        drawn = uneven[plan_even_pairs(uneven, (2,), 50, 100, np.random.default_rng(0)).rows[..., 0], 0]
+        assert abs(drawn.mean() - 0.5) < 0.03
     ours = beta_vae_score(codes, factors, np.random.default_rng(3), mode=mode)  # type: ignore[arg-type]
     assert ours.value == pytest.approx(literal, abs=1e-6)
     for rows, k in zip(plan.rows[:50], plan.asked[:50], strict=True):
         assert (factors[rows[:, 0], k] == factors[rows[:, 1], k]).all()
+
+
+@pytest.mark.parametrize("metric", [beta_vae_score, factor_vae_score])
+def test_ubisoft_cuts_factors_into_ten_bins(metric) -> None:  # type: ignore[no-untyped-def]
+    codes, _ = random_codes()
+    fine = np.random.default_rng(0).integers(0, 40, (len(codes), 2))
+    coarse = min_max_binned(fine.astype(float), 10)
+    options = {"mode": "ubisoft", "votes": 300, "evaluation_votes": 200, "interval": False}
+    one, two = (metric(codes, v, np.random.default_rng(1), **options) for v in (fine, coarse))
+    assert one.value == two.value
+    assert one.constants["bins"] == 10
 
 
 @both
@@ -198,8 +216,8 @@ def test_dci_of_disentanglement_lib(make) -> None:  # type: ignore[no-untyped-de
     d = sum(r[i].sum() / r.sum() * (1 - h((r[i] + 1e-11) / (r[i] + 1e-11).sum())) for i in range(5))
     c = sum(r[:, k].sum() / r.sum() * (1 - h((r[:, k] + 1e-11) / (r[:, k] + 1e-11).sum())) for k in range(3))
     accuracy = np.mean([m.score(codes[test], v[test]) for m, v in zip(models, factors.T, strict=True)])
-    ours = dci(codes, factors, np.random.default_rng(1), backend="sklearn", half_samples=0)
-    again = dci(codes, factors, np.random.default_rng(1), backend="sklearn", half_samples=0)
+    ours = dci(codes, factors, np.random.default_rng(1), mode="disentanglement_lib", interval=False)
+    again = dci(codes, factors, np.random.default_rng(1), mode="disentanglement_lib", interval=False)
     for name, literal in (("dci", d), ("dci_completeness", c), ("dci_informativeness", accuracy)):
         assert ours[name].value == pytest.approx(literal, abs=1e-6)
         assert ours[name] == again[name]
@@ -261,19 +279,52 @@ def test_explicitness_of_disentanglement_lib(make) -> None:  # type: ignore[no-u
     assert explicitness(codes, factors).value == pytest.approx(np.mean(areas), abs=1e-6)
 
 
-@both
-@pytest.mark.parametrize(("mode", "quantile"), [("disentanglement_lib", 0.99), ("ubisoft", 1.0)])
-def test_irs_of_disentanglement_lib(make, mode: str, quantile: float) -> None:  # type: ignore[no-untyped-def]
-    codes, factors = make()
+def literal_irs(codes: np.ndarray, factors: np.ndarray, quantile: float) -> float:
     largest = np.max(np.abs(codes - codes.mean(0)), axis=0)
-    table = np.zeros((5, 3))
-    for k in range(3):
+    table = np.zeros((codes.shape[1], factors.shape[1]))
+    for k in range(factors.shape[1]):
         values = np.unique(factors[:, k])
         for value in values:
             own = codes[factors[:, k] == value]
             table[:, k] += np.percentile(np.abs(own - own.mean(0)), 100 * quantile, axis=0) / len(values)
-    literal = np.average((1 - table / largest[:, None]).max(1), weights=largest)
-    assert irs(codes, factors, mode=mode).value == pytest.approx(literal, abs=1e-6)  # type: ignore[arg-type]
+    return float(np.average((1 - table / largest[:, None]).max(1), weights=largest))
+
+
+@both
+@pytest.mark.parametrize("mode", ["disentanglement_lib", "ubisoft", "paper"])
+def test_irs_with_the_bins_of_each_library(make, mode: str) -> None:  # type: ignore[no-untyped-def]
+    """disentanglement_lib cuts factors into 20 bins and takes the 0.99 quantile, ubisoft 10 bins and the maximum."""
+    codes, factors = make()
+    factors = np.hstack([factors, np.random.default_rng(0).integers(0, 40, (len(codes), 1))])
+    bins, quantile = {"disentanglement_lib": (20, 0.99), "ubisoft": (10, 1.0)}.get(mode, (None, 1.0))
+    cut = factors if bins is None else binned(factors.astype(float), bins)
+    score = irs(codes, factors, mode=mode)  # type: ignore[arg-type]
+    assert score.value == pytest.approx(literal_irs(codes, cut, quantile), abs=1e-9)
+
+
+def test_irs_is_not_cut_off_at_0() -> None:
+    """Codes of one value deviate further from their own mean than from that of all: the formula is below 0."""
+    codes = np.repeat([-1.0, 1.0], 200)[:, None]
+    factors = np.repeat([0, 1], 200)[:, None]
+    factors[[0, 399]] = factors[[399, 0]]
+    expected = literal_irs(codes, factors, 1.0)
+    assert expected == pytest.approx(-0.99)
+    assert irs(codes, factors, mode="paper").value == pytest.approx(expected)
+
+
+@both
+def test_explicitness_of_ubisoft(make) -> None:  # type: ignore[no-untyped-def]
+    """A balanced classifier for each value of factors cut into 10 bins, on codes scaled to [0, 1], in-sample."""
+    codes, factors = make()
+    factors = np.hstack([factors, np.random.default_rng(0).integers(0, 40, (len(codes), 1))])
+    z, v = minmax_scale(codes), min_max_binned(factors.astype(float), 10)
+    areas = []
+    for column in v.T:
+        model = OneVsRestClassifier(LogisticRegression(class_weight="balanced", tol=1e-10, max_iter=20_000))
+        p = model.fit(z, column).predict_proba(z)
+        areas.append(np.mean([roc_auc_score(column == c, p[:, k]) for k, c in enumerate(model.classes_)]))
+    ours = explicitness(codes, factors, mode="ubisoft")
+    assert ours.value == pytest.approx(2 * np.mean(areas) - 1, abs=1e-6)
 
 
 @both
@@ -293,7 +344,6 @@ def test_infomec_shares(make) -> None:  # type: ignore[no-untyped-def]
             warnings.simplefilter("ignore")
             model = LogisticRegression(C=np.inf, class_weight="balanced", max_iter=5_000, tol=1e-10)
             p = model.fit(codes[:, :5], v).predict_proba(codes[:, :5])
-        weights = len(v) / (p.shape[1] * np.bincount(v))
-        loss = -np.mean(weights[v] * np.log(p[np.arange(len(v)), v]))
-        shares.append(1 - loss / np.log(p.shape[1]))
+        nothing = model.fit(np.zeros((len(v), 1)), v).predict_proba(np.zeros((len(v), 1)))
+        shares.append(1 - log_loss(v, p) / log_loss(v, nothing))
     assert ours["infomec_explicitness"].value == pytest.approx(np.mean(shares), abs=1e-5)

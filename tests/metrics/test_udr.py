@@ -3,7 +3,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from unweave.errors import UnweaveError
-from unweave.metrics.udr import udr
+from unweave.metrics.unsupervised import udr
 
 
 def literal(codes: list[np.ndarray], kl: list[np.ndarray]) -> list[float]:

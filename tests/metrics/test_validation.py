@@ -36,7 +36,6 @@ def test_bad_input_is_told_in_one_sentence(codes: object, factors: object, words
 def test_bad_options() -> None:
     for call in (
         lambda: mig(GOOD, LABELS, bins=1),
-        lambda: mig(GOOD, LABELS, intervals=-1),
         lambda: factor_vae_score(GOOD, LABELS, np.random.default_rng(0), samples=1),
         lambda: factor_vae_score(GOOD, LABELS, np.random.default_rng(0), prune=1.0),
         lambda: factor_vae_score(GOOD, LABELS, np.random.default_rng(0), scales=GOOD[:, :1]),

@@ -232,3 +232,13 @@ def test_a_critic_that_breaks_ends_the_run() -> None:
         next(iter(objective.critic.parameters())).mul_(0).add_(1e38)  # type: ignore[union-attr]
     outcome = train(model, objective, XYSquares(), steps=3, batch_size=4)
     assert outcome.status == "diverged"
+
+
+@pytest.mark.parametrize("kind", [FactorVAE, AAE])
+def test_layers_and_slope_of_the_discriminator_are_options(kind: type) -> None:
+    critic = kind(3, critic_layers=2, critic_width=5, critic_slope=0.01).critic
+    slopes = [module.negative_slope for module in critic.modules() if isinstance(module, torch.nn.LeakyReLU)]
+    assert slopes == [0.01, 0.01]
+    assert [m.out_features for m in critic.modules() if isinstance(m, torch.nn.Linear)] == [5, 5, 2]
+    usual = [m for m in kind(3).critic.modules() if isinstance(m, torch.nn.LeakyReLU)]
+    assert [m.negative_slope for m in usual] == [0.2] * 6

@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal, get_args, get_origin
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ from unweave.errors import UnweaveError
 from unweave.likelihoods import Gaussian
 from unweave.objectives import OBJECTIVES, Loss, Objective, Progress
 from unweave.priors import PRIORS, AnisotropicNormal, GeneralizedNormal, StandardNormal
-from unweave.slots import accepted, options_of
+from unweave.slots import accepted, options_of, type_hints
 from unweave.vae import VAE
 
 Floats = NDArray[np.float64]
@@ -159,14 +159,22 @@ def of_prior_samples(
     """The divergences of DEC Eq. 7 at samples of the prior, which for a Gaussian prior grow with its deviation."""
     if not hasattr(objective, "divergence"):
         return {}
-    samples = standard * prior_scale(vae).numpy()
+    samples, weights = standard * prior_scale(vae).numpy(), mixture("split", len(z), SIZE)
+    data = getattr(objective, "data", None)
+    if data is not None:  # q(z) is the mixture of all data, with equal weights
+        mean, log_variance = (part.numpy() for part in vae.encoder(data).chunk(2, 1))
+        scale, weights = np.exp(log_variance / 2), np.full((len(z), len(data)), 1 / len(data))
     log_q = logsumexp(log_components(mean, scale, samples).sum(2), axis=1) - math.log(len(mean))
     log_p = vae.prior().log_prob(torch.from_numpy(samples)).numpy()
     kernel = kernel_of(objective, z.shape[1])
     n = len(z)
     off = ~np.eye(n, dtype=bool)
     among = kernel(z, z)[off].mean() + kernel(samples, samples)[off].mean()
+    at_codes = log_components(mean, scale, z).sum(2)
+    log_q_codes = logsumexp(at_codes, axis=1, b=weights)
+    log_p_codes = vae.prior().log_prob(torch.from_numpy(z)).numpy()
     return {
+        "exclusive_kl": float(np.mean(log_q_codes - log_p_codes)),
         "inclusive_kl": float(np.mean(log_p - log_q)),
         "mmd": float(among - 2 * kernel(z, samples).mean()),
     }
@@ -252,6 +260,9 @@ FORMS: dict[str, list[dict[str, Any]]] = {
     ],
     "DecompositionVAE": [
         {"alpha": 5.0, "beta": 2.0, "divergence": "inclusive_kl"},
+        {"alpha": 5.0, "beta": 2.0, "divergence": "exclusive_kl", "dataset_size": SIZE},
+        {"alpha": 5.0, "beta": 2.0, "divergence": "inclusive_kl", "aggregate": "data"},
+        {"alpha": 5.0, "beta": 2.0, "divergence": "exclusive_kl", "aggregate": "data"},
         {"alpha": 5.0, "beta": 2.0, "divergence": "mmd"},
         {"alpha": 5.0, "beta": 2.0, "divergence": "mmd", "norm": "plain"},
         {"alpha": 5.0, "beta": 2.0, "divergence": "mmd", "kernel": "gaussian"},
@@ -298,6 +309,8 @@ def build(cell: Cell, likelihood: int = 0) -> tuple[VAE, Objective, Tensor]:
         for parameter in vae.prior.parameters():
             parameter.add_(0.3 * torch.randn_like(parameter))
     images = torch.rand(IMAGES * objective.batches, *SHAPE, dtype=torch.float64)
+    if options.get("aggregate") == "data":
+        objective.data = torch.cat([images, torch.rand(3, *SHAPE, dtype=torch.float64)])
     return vae, objective, images
 
 
@@ -332,13 +345,9 @@ def difference(
 
 def through_samples(objective: Objective, prior: str, tensor: str, term: str) -> bool:
     """Whether a gradient goes through a sampler without fixed noise; tests/priors/test_sampled_gradients.py has it."""
-    sampled = term in ("total", getattr(objective, "divergence", None))
-    return (
-        hasattr(objective, "divergence")
-        and prior in ("GeneralizedNormal", "LpNested", "ISA")
-        and sampled
-        and (tensor.startswith("prior."))
-    )
+    divergence = getattr(objective, "divergence", None)
+    sampled = divergence in ("inclusive_kl", "mmd") and term in ("total", divergence)
+    return sampled and prior in ("GeneralizedNormal", "LpNested", "ISA") and tensor.startswith("prior.")
 
 
 def check(cell: Cell, likelihood: int = 0, change: Callable[[Loss], Loss] = lambda loss: loss) -> str:
@@ -391,7 +400,15 @@ def sample() -> list[tuple[Cell, int]]:
 
 
 def test_nothing_is_forgotten() -> None:
+    """Every objective, every value of its named choices, and every prior with parameters."""
     assert set(FORMS) == set(OBJECTIVES)
+    for name, part in OBJECTIVES.items():
+        defaults = {option: parameter.default for option, parameter in options_of(part).items()}
+        for option, hint in type_hints(part).items():
+            if get_origin(hint) is Literal:
+                assert {form.get(option, defaults[option]) for form in FORMS[name]} == set(get_args(hint)), (
+                    option
+                )
     assert set(LEARNED) == {name for name, part in PRIORS.items() if "learned" in options_of(part)}
 
 
@@ -481,7 +498,8 @@ FAULTS = [
         (("BetaTCVAE", FORMS["BetaTCVAE"][3], "LpNested"), "mutual_information"),
         (("DIPVAE", FORMS["DIPVAE"][1], FIXED), "covariance_diagonal"),
         (("DecompositionVAE", FORMS["DecompositionVAE"][0], "AnisotropicNormal"), "inclusive_kl"),
-        (("DecompositionVAE", FORMS["DecompositionVAE"][1], "ISA"), "mmd"),
+        (("DecompositionVAE", FORMS["DecompositionVAE"][1], "LpNested"), "exclusive_kl"),
+        (("DecompositionVAE", FORMS["DecompositionVAE"][4], "ISA"), "mmd"),
         (("MaxEntropyVAE", FORMS["MaxEntropyVAE"][0], FIXED), "half_log_determinant"),
     )
 ]

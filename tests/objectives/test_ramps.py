@@ -139,3 +139,9 @@ def test_the_config_of_a_ramp(tmp_path: Any) -> None:
 def test_wrapping_twice_ramps_the_innermost() -> None:
     twice = Ramped(Averaged(Ramped(BetaVAE(beta=1.0), {})), {"beta": Ramp(3.0)})
     assert twice.weights(Progress(5, 10)) == {"beta": 2.0}
+
+
+def test_a_ramp_does_not_meet_the_falling_weight_of_the_recommended_schedule() -> None:
+    words = ["data=dsprites", "training=recommended"]
+    assert Config.read(words=words).schedule.name == "Unfolding"
+    assert Config.read(words=[*words, "ramps.beta=40"]).schedule.name == "Linear"

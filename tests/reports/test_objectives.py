@@ -35,7 +35,7 @@ EQUATIONS = {
         "Locatello et al. 2020",
         "FAC Eq. 13-15",
         "FAC Eq. 13, 14, 16",
-        "FAC section 5, table 5",
+        "FAC section 6, table 5",
     ),
 }
 

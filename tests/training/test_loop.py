@@ -1,4 +1,7 @@
+import copy
+import inspect
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -7,10 +10,12 @@ from torch import Tensor
 from unweave.data import Circles
 from unweave.errors import UnweaveError
 from unweave.objectives import BetaVAE, FactorVAE, Loss, Objective, Progress
-from unweave.optimizers import Optimizer, Trained
+from unweave.optimizers import Adam, Optimizer, Trained
+from unweave.runs import Config
 from unweave.schedules import Schedule, Stage
 from unweave.training import Outcome, Trainer, train
 from unweave.training.checkpoints import Checkpoints
+from unweave.training.data_parallel import ALONE
 from unweave.training.randomness import generator, seed_torch
 from unweave.training.state import TrainingState
 from unweave.training.trainer import Settings
@@ -260,3 +265,52 @@ def test_a_schedule_is_given_images_of_the_seed_and_the_step() -> None:
     for step, seen in enumerate(looks.seen):
         expected = Circles(size=32).sample(3, generator(5, "schedule", step)).images
         torch.testing.assert_close(seen, torch.from_numpy(expected).float() / 255)
+
+
+def test_states_are_saved_once_in_so_many_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved: list[int] = []
+
+    class Noted(Checkpoints):
+        def save(self, state: dict[str, object]) -> None:
+            saved.append(state["step"])
+            super().save(state)
+
+    settings = Settings(steps=8, batch_size=4, checkpoint_seconds=3.0)
+    trainer = Trainer(fresh(), BetaVAE(), Circles(size=32), settings, checkpoints=Noted(tmp_path))
+    clock = SimpleNamespace(monotonic=lambda: 1000.0 + trainer.state.step)  # a step takes a second
+    monkeypatch.setattr("unweave.training.trainer.time", clock)
+    trainer.run()
+    assert saved == [0, 3, 6, 8]
+
+
+def test_a_state_with_a_critic_goes_on_where_it_was() -> None:
+    images = torch.from_numpy(Circles(size=32).sample(8, generator(0, "data")).images).float() / 255
+    states = [
+        TrainingState(fresh(), FactorVAE(2, critic_layers=1, critic_width=8), 1e-3, Adam(), Adam())
+        for _ in range(2)
+    ]
+    first, second = states
+
+    def step(state: TrainingState) -> None:
+        torch.manual_seed(state.step)
+        loss = state.objective(state.model, images, Progress(state.step, 9))
+        state.update_model(loss.total, ALONE)
+        state.update_critic(state.objective.critic_loss(state.model, images, loss, 0).total, ALONE)
+        state.step += 1
+
+    step(first)
+    second.restore(copy.deepcopy(first.to_checkpoint()))
+    for state in states:
+        step(state)
+    assert_same_weights(first.model, second.model)
+    assert_same_weights(first.objective, second.objective)
+
+
+def test_an_objective_by_name_is_given_the_size_of_the_code() -> None:
+    assert train(fresh(), "FactorVAE", Circles(size=32), steps=1, batch_size=4).status == "finished"
+
+
+@pytest.mark.parametrize("key", ["batch_size", "learning_rate", "seed"])
+def test_the_defaults_of_a_call_are_those_of_a_config(key: str) -> None:
+    default = inspect.signature(train).parameters[key].default
+    assert default == getattr(Config.of({"data": "circles"}), key) == getattr(Settings(steps=1), key)

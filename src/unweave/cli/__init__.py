@@ -14,6 +14,7 @@ import click
 
 # Every module adds its commands to the group.
 from unweave.cli import (  # noqa: F401
+    agreement,
     data,
     demo,
     evaluate,

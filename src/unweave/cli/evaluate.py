@@ -7,8 +7,24 @@ from typing import TYPE_CHECKING
 import click
 
 from unweave.cli.commands import cli
-from unweave.cli.flags import checked_device, device_flag, metrics_flag, quiet_flag, threads_flag
-from unweave.cli.terminal import prepare_logging, print_line, print_scores, print_table, progress
+from unweave.cli.flags import (
+    checked_device,
+    device_flag,
+    intervals_flag,
+    metrics_flag,
+    options_argument,
+    quiet_flag,
+    threads_flag,
+)
+from unweave.cli.terminal import (
+    as_typed,
+    prepare_logging,
+    print_line,
+    print_relations,
+    print_scores,
+    print_table,
+    progress,
+)
 
 if TYPE_CHECKING:
     from unweave.metrics import Score
@@ -17,43 +33,75 @@ if TYPE_CHECKING:
 
 @cli.command()
 @click.argument("run", type=click.Path(path_type=Path))
+@options_argument
 @metrics_flag
+@intervals_flag
 @threads_flag
 @device_flag
 @quiet_flag
-def evaluate(run: Path, metrics: str | None, threads: int, device: str, quiet: bool) -> None:
-    """Score a run with every metric, or with those of --metrics; its data are encoded once and the codes saved."""
+def evaluate(
+    run: Path,
+    words: tuple[str, ...],
+    metrics: str | None,
+    intervals: bool,
+    threads: int,
+    device: str,
+    quiet: bool,
+) -> None:
+    """Score a run with every metric, or with those of --metrics; its data are encoded once and the codes saved.
+
+    METRIC.OPTION=VALUE sets an option of a metric; a score with other options than the usual ones is stored beside the
+    usual one. Without --metrics, only metrics whose options are set are computed then.
+
+    \b
+      unweave evaluate RUN factor_vae_score.mode=disentanglement_lib mig.bins=50
+      unweave evaluate RUN log_likelihood.particles=500 log_likelihood.images=100
+    """  # noqa: D301
+    from unweave.metrics.registry import metrics_with_options
+    from unweave.runs.evaluation import relations_of
     from unweave.runs.run import Run
     from unweave.training import cpu
 
     prepare_logging(quiet)
     cpu.prepare(threads)
     opened = Run(run)
-    names = (metrics or "all").split(",")
-    print_scores(score_run(opened, names, device=device, threads=threads, quiet=quiet), quiet=quiet)
+    names = metrics_with_options(metrics.split(",") if metrics else () if words else ("all",), words)
+    scores = score_run(opened, names, device=device, threads=threads, interval=intervals, quiet=quiet)
+    print_scores(scores, quiet=quiet)
+    print_relations(relations_of(opened, scores), quiet=quiet)
     print_line(f"written to {opened.folder / 'scores.json'}", quiet=quiet)
 
 
 @cli.command("metrics")
 def list_metrics() -> None:
-    """List the metrics, what they need and what they measure."""
+    """List the metrics, what they need and what they measure; below each its options and their defaults."""
     from unweave.metrics import METRICS
+    from unweave.model_metrics import MODEL_METRICS
+    from unweave.slots import describe
 
     rows = [["metric", "needs", "what it measures"]]
-    rows += [[metric.name, ", ".join(sorted(metric.needs)), metric.sentence] for metric in METRICS.values()]
-    rows += [
-        ["elbo", "a run", "ELBO, NLL, KL and the number of latents used."],
-        ["geometry", "a run", "How close a grid of two factors stays to a copy of itself in two latents."],
-        ["log_likelihood", "a run", "Importance-weighted bound on log p(x), 5000 particles; takes minutes."],
-    ]
+    for metric in (*METRICS.values(), *MODEL_METRICS.values()):
+        rows.append([metric.name, ", ".join(sorted(getattr(metric, "needs", ["a run"]))), metric.sentence])
+        rows += [
+            [f"  {metric.name}.{key}", as_typed(option.default), describe(option.hint)]
+            for key, option in metric.options.items()
+        ]
     print_table(rows)
 
 
 def score_run(
-    run: "Run", metrics: Sequence[str] | None = None, *, device: str, threads: int = 1, quiet: bool
+    run: "Run",
+    metrics: Sequence[str] | None = None,
+    *,
+    device: str,
+    threads: int = 1,
+    interval: bool = True,
+    quiet: bool,
 ) -> "dict[str, Score]":
     """Score a run and show on the terminal what is being computed."""
     from unweave.runs.evaluation import evaluate
 
     with progress("encoding", quiet=quiet) as tell:
-        return evaluate(run, metrics=metrics, threads=threads, device=checked_device(device), tell=tell)
+        return evaluate(
+            run, metrics=metrics, threads=threads, interval=interval, device=checked_device(device), tell=tell
+        )

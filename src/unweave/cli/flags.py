@@ -35,11 +35,19 @@ quiet_flag = click.option("--quiet", is_flag=True, help="Print errors only.")
 seed_flag = click.option(
     "--seed", default=0, show_default=True, type=click.IntRange(min=0), help="Seed of all random numbers."
 )
+options_argument = click.argument("words", nargs=-1, metavar="[METRIC.OPTION=VALUE]...")
 metrics_flag = click.option(
     "--metrics",
     metavar="NAMES",
     help="Comma-separated names, or all [default: all]. `unweave metrics` lists them; a metric of your own is "
     "package.module:Name or path.py:Name.",
+)
+
+intervals_flag = click.option(
+    "--intervals/--no-intervals",
+    default=True,
+    show_default=True,
+    help="Whether to compute 95 % intervals, which takes longer.",
 )
 
 

@@ -71,7 +71,9 @@ def slot_flags(command: Callable[..., None]) -> Callable[..., None]:
     "(a cluster).",
 )
 @slot_flags
-@click.option("--dry-run", is_flag=True, help="Print the runs left to do and the expected time; run nothing.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print runs, data, stand-ins and cost; read, draw and write nothing."
+)
 @click.option(
     "--keep", is_flag=True, help="Save results and costs in the repository (for developers of unweave)."
 )
@@ -139,14 +141,19 @@ def _read_changes(words: Sequence[str]) -> dict[str, Any]:
 
 
 def _print_costs(request: Request, execution: Execution) -> None:
+    """What the recipes would take; with --keep their cost is timed and recorded."""
     from unweave.recipes import published_results
+    from unweave.recipes.dry_run import dry_run
     from unweave.recipes.reproduce import expected_cost
 
     for recipe in request.recipes:
-        cost, source = expected_cost(recipe, request.scale, request.root, request.changes)
-        execution.print_line(f"{recipe.id}: {cost.text if cost.runs else 'nothing to train'} ({source})")
         if request.keep:
+            cost, source = expected_cost(recipe, request.scale, request.root, request.changes)
+            execution.print_line(f"{recipe.id}: {cost.text if cost.runs else 'nothing to train'} ({source})")
             published_results.publish_cost(recipe.id, request.scale, cost)
+            continue
+        for line in dry_run(recipe, request.scale, request.root, request.changes).lines:
+            execution.print_line(line)
 
 
 def _reproduce(request: Request, execution: Execution) -> None:
@@ -154,6 +161,9 @@ def _reproduce(request: Request, execution: Execution) -> None:
     from unweave.recipes.reproduce import conclude, plan
 
     scale, root, changes = request.scale, request.root, request.changes
+    for recipe in request.recipes:
+        for stand_in in recipe.stand_ins(scale, changes):
+            execution.print_line(f"{recipe.id}: {stand_in.sentence}")
     sweeps = plan(request.recipes, scale, root, changes)
     _train(list(sweeps.values()), execution)
     for recipe in request.recipes:

@@ -17,7 +17,7 @@ from rich.text import Text
 from unweave.errors import visible
 
 if TYPE_CHECKING:
-    from unweave.metrics import Score
+    from unweave.metrics import Relations, Score
     from unweave.theory.prior_pictures import TableAndPictures
 
 _output = Console(soft_wrap=True, highlight=False)
@@ -39,16 +39,37 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
 
 
 def print_scores(scores: "Mapping[str, Score]", *, quiet: bool) -> None:
-    """Print scores as a table with their 95 % intervals, their range and which end of the range is better."""
+    """Print scores as a table with their 95 % intervals, their range and which end of the range is better.
+
+    Values that are biased have a corrected one beside them, to which the interval belongs. Below the table it says why
+    an interval is missing.
+    """
     if quiet:
         return
-    rows = [["score", "value", "95 % interval", "range", "better"]]
+    biased = any(score.corrected is not None for score in scores.values())
+    rows = [["score", "value", *(["corrected"] if biased else []), "95 % interval", "range", "better"]]
+    missing: dict[str, list[str]] = {}
     for name, score in scores.items():
-        interval = f"{score.low:.3f} to {score.high:.3f}" if score.low is not None else ""
-        low, high = (f"{end:g}" if end is not None else "..." for end in score.range)
+        middle, low, high = score.corrected or (None, score.low, score.high)
+        interval = f"{low:.3f} to {high:.3f}" if low is not None else ""
+        least, most = (f"{end:g}" if end is not None else "..." for end in score.range)
         better = "higher" if score.higher_is_better else "lower"
-        rows.append([name, f"{score.value:.3f}", interval, f"{low} to {high}", better])
+        corrected = ["" if middle is None else f"{middle:.3f}"] if biased else []
+        rows.append([name, f"{score.value:.3f}", *corrected, interval, f"{least} to {most}", better])
+        if low is None and score.no_interval:
+            missing.setdefault(score.no_interval, []).append(name)
     print_table(rows)
+    for why, names in missing.items():
+        print_line(f"no interval for {', '.join(names)}: {why}")
+
+
+def print_relations(relations: "Relations | None", *, quiet: bool) -> None:
+    """Print which factor sits in which latent, as a table of latents against factors for each measure."""
+    if quiet or relations is None:
+        return
+    for title, rows in relations.tables().items():
+        print_line("", title=title)
+        print_table(rows)
 
 
 def print_theory(result: "TableAndPictures", folder: Path, prefix: str = "") -> None:

@@ -12,7 +12,7 @@ from unweave.data.array_files import IN_MEMORY, Hdf5, Npz, blocks
 from unweave.data.cache import Progress, converted, source_key
 from unweave.data.dataset import user_path
 from unweave.data.indexed import IndexedDataset
-from unweave.data.pictures import GREY, check_size, fit, pixels_of, resized
+from unweave.data.pictures import GREY, check_size, fit, opaque, pixels_of, resized
 from unweave.data.space import Array, FactorSpace
 from unweave.errors import UnweaveError, unknown
 
@@ -186,7 +186,7 @@ def _item(item: Any, i: int, size: int | None, channels: int | None) -> Array:
             raise UnweaveError(f"item {i} must be a uint8 array (H, W) or (H, W, 3) to be resized")
         found = PIL.Image.fromarray(found[..., 0] if found.ndim == 3 and found.shape[2] == 1 else found)
     wanted = channels or (1 if found.mode in GREY else 3)
-    return fit(found, size, wanted) if size else np.asarray(found.convert("L" if wanted == 1 else "RGB"))
+    return fit(found, size, wanted) if size else np.asarray(opaque(found, wanted))
 
 
 def _pixels(images: Array, where: str, key: str | None, size: int | None) -> tuple[Array, bool]:

@@ -12,6 +12,9 @@ from unweave.errors import UnweaveError, plain, unknown
 MADE = {"DSprites", "ColoredSprites", "BusySprites", "Shapes3D"}
 """Sets that have original files but need none."""
 
+LIKENESSES = {"Shapes3D"}
+"""Those of them whose rendering resembles the original; that of the others is the original, pixel for pixel."""
+
 
 @dataclass(frozen=True)
 class CatalogueEntry:
@@ -46,7 +49,9 @@ def catalogue() -> list[CatalogueEntry]:
         if not cls.originals or name in MADE:
             state = "yours" if name in ("Folder", "Arrays") else "made here"
         else:
-            state = "missing" if not here else "partly here" if missing else "here"
+            state = (
+                "here" if not any(file.needed for file in missing) else "partly here" if here else "missing"
+            )
         entries.append(CatalogueEntry(name, state, cls.description, here, missing, cls.stand_in))
     return entries
 

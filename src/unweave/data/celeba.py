@@ -26,7 +26,7 @@ class CelebA(IndexedDataset):
     178 x 218 is squeezed into the frame unless a crop is set; resized with an antialiasing bilinear filter, converted
     once.
 
-    Reference: Liu et al. 2015, Deep learning face attributes in the wild; used in FAC section 5 and DEC section 6.
+    Reference: Liu et al. 2015, Deep learning face attributes in the wild; used in FAC section 6 and DEC section 6.
 
     Args:
         size: height and width in pixels.
@@ -49,10 +49,9 @@ class CelebA(IndexedDataset):
             sha256="46fb89443c578308acf364d7d379fe1b9efb793042c0af734b6112e4fd3a8c74",
             md5="00d2c5bc6d35e252742224ab0c1e8fcb",
         ),
-        OriginalFile("list_attr_celeba.txt", "celeba", "Liu et al., CelebA", 26_721_026),
-        OriginalFile("list_eval_partition.txt", "celeba", "Liu et al., CelebA", 2_836_386),
-        OriginalFile("list_landmarks_align_celeba.txt", "celeba", "Liu et al., CelebA", 12_156_055),
-        OriginalFile("identity_CelebA.txt", "celeba", "Liu et al., CelebA", 3_424_458),
+        # Only attributes and splits need these.
+        OriginalFile("list_attr_celeba.txt", "celeba", "Liu et al., CelebA", 26_721_026, needed=False),
+        OriginalFile("list_eval_partition.txt", "celeba", "Liu et al., CelebA", 2_836_386, needed=False),
     )
     stand_in = "data=Objects3D"
 

@@ -20,7 +20,7 @@ class Chairs3D(IndexedDataset):
     Read from rendered_chairs.tar or its unpacked folder (rendered_chairs/<model>/renders/*.png), in the order of the
     paths; the central 400 x 400 pixels, resized with an antialiasing bilinear filter, converted once.
 
-    Reference: Aubry et al. 2014, Seeing 3D chairs; used in FAC section 5.
+    Reference: Aubry et al. 2014, Seeing 3D chairs; used in FAC section 6.
 
     Args:
         size: height and width in pixels.

@@ -12,7 +12,7 @@ from unweave.data.dataset import Batch, Dataset, channels_last
 from unweave.data.space import Array, FactorSpace
 from unweave.errors import UnweaveError, check_choice
 
-Variant = Literal["xy", "xh", "rg", "xyh_small", "xyh_tiny"]
+Variant = Literal["xy", "xh", "rg", "xyh_small", "xyh_tiny", "xys"]
 Hole = Literal["none", "center", "corner"]
 
 _POSITION = (0.2, 0.8)
@@ -34,6 +34,7 @@ _TABLE = {
     "rg": _Row(0.5, {"red": _INTENSITY, "green": _INTENSITY}),
     "xyh_small": _Row(0.1, {"x": _POSITION, "y": _POSITION, "hue": _HUE}),
     "xyh_tiny": _Row(0.075, {"x": _POSITION, "y": _POSITION, "hue": _HUE}),
+    "xys": _Row(0.3, {"x": _POSITION, "y": _POSITION, "size": (0.1, 0.3)}),
 }
 
 
@@ -49,7 +50,12 @@ class Circles(Dataset):
     rg            red, green in [0.4, 0.8]     0.5       x = y = 0.5, blue = 1
     xyh_small     x, y, hue in [0.2, 0.8]      0.1       saturation = value = 1
     xyh_tiny      x, y, hue in [0.2, 0.8]      0.075     saturation = value = 1
+    xys           x, y in [0.2, 0.8], size     0.1..0.3  white
     ============  ===========================  ========  =======================================
+
+    SBD appendix A.3 lists the size among the factors it controls, and figure 11 mentions data in which it varies, but
+    table 3 has none of these: the range of ``xys`` is ours. The paper draws 500,000 images once (``finite``); by
+    default every image is drawn anew.
 
     Units are frame widths, x from the left and y from the top edge. "Size" in table 3 is read as the
     diameter: the captions of figures 7 and 8 call these circles "0.1 times the frame-width". A pixel's value
@@ -68,6 +74,7 @@ class Circles(Dataset):
         hole: where training data is missing.
         blank: fraction of black images in training data, 0 <= blank < 1 (SBD figure 20: 0.5).
         size: height and width in pixels.
+        finite: number of different images, always the same; none: as many as are asked for. SBD has 500,000.
 
     Example:
         >>> circles = Circles(variant="xy")
@@ -83,7 +90,13 @@ class Circles(Dataset):
     )
 
     def __init__(
-        self, *, variant: Variant = "xy", hole: Hole = "none", blank: float = 0.0, size: int = 64
+        self,
+        *,
+        variant: Variant = "xy",
+        hole: Hole = "none",
+        blank: float = 0.0,
+        size: int = 64,
+        finite: int | None = None,
     ) -> None:
         check_choice("variant of Circles", variant, get_args(Variant))
         check_choice("hole of Circles", hole, get_args(Hole))
@@ -91,12 +104,16 @@ class Circles(Dataset):
             raise UnweaveError(f"blank of Circles must be a fraction from 0 to below 1, got {blank!r}")
         if not isinstance(size, int) or isinstance(size, bool) or size < 8:
             raise UnweaveError(f"size of Circles must be a whole number of pixels from 8 up, got {size!r}")
+        if finite is not None and (not isinstance(finite, int) or isinstance(finite, bool) or finite < 1):
+            raise UnweaveError(f"finite of Circles must be a whole number from 1 up, got {finite!r}")
         self.variant, self.hole, self.blank, self.size = variant, hole, float(blank), size
+        self.finite = finite
         row = _TABLE[variant]
         self.diameter = row.diameter
         self.image_shape = (3, size, size)
         self.space: FactorSpace = FactorSpace(tuple(row.ranges), tuple(row.ranges.values()))
         self.count = None
+        self._drawn_once = None if finite is None else self._points(finite, np.random.default_rng(0))
 
     def images(self, factors: ArrayLike) -> NDArray[Any]:
         """Images (n, 3, size, size), uint8, of `factors` (n, K); rows with NaN are black."""
@@ -108,14 +125,21 @@ class Circles(Dataset):
 
     def sample(self, n: int, rng: Generator) -> Batch:
         """`n` draws, uniform outside the hole; blank images have NaN factors."""
+        if self._drawn_once is None:
+            points = self._points(n, rng)
+        else:
+            points = self._drawn_once[rng.integers(len(self._drawn_once), size=n)]
+        shown = ~np.isnan(points).any(axis=1)
+        return Batch(self._draw(points[shown], shown), points)
+
+    def _points(self, n: int, rng: Generator) -> Array:
+        """Factors (n, K) of `n` images, NaN of those that are blank."""
         points = self.space.sample(n, rng)
         if self.hole != "none":
             points[:, :2] = self._outside_hole(n, rng)
-        shown = np.ones(n, np.bool_)
         if self.blank:
-            shown = rng.random(n) >= self.blank
-            points[~shown] = np.nan
-        return Batch(self._draw(points[shown], shown), points)
+            points[rng.random(n) < self.blank] = np.nan
+        return points
 
     def held_out(self, factors: ArrayLike) -> NDArray[np.bool_]:
         """True (n,) for `factors` (n, K) inside the hole (its border belongs to the training data)."""
@@ -146,18 +170,18 @@ class Circles(Dataset):
         pixels = np.zeros((len(shown), self.size, self.size, 3), np.uint8)
         values = dict(zip(self.space.names, points.T, strict=True))
         middle = np.full(1, 0.5)  # one row, broadcast: a circle that does not move is covered once
-        radius = self.diameter * self.size / 2
-        window = min(int(np.ceil(2 * radius)) + 1, self.size)
+        window = min(int(np.ceil(self.diameter * self.size)) + 1, self.size)
+        radius = values.get("size", np.full(1, self.diameter)) * self.size / 2
         x, left = self._window(values.get("x", middle), radius, window)
         y, top = self._window(values.get("y", middle), radius, window)
-        covered = disc_coverage(x, y, radius).astype(np.float32)[:, None]
+        covered = disc_coverage(x, y, radius[:, None]).astype(np.float32)[:, None]
         light = covered * (255 * self._colour(values, len(points)))[:, :, None, None]
         light += 0.5  # the cast to uint8 truncates
         windows = sliding_window_view(pixels, (window, window), axis=(1, 2), writeable=True)
         windows[np.flatnonzero(shown), top, left] = light.astype(np.uint8)
         return channels_last(pixels)
 
-    def _window(self, place: Array, radius: float, window: int) -> tuple[Array, Array]:
+    def _window(self, place: Array, radius: Array, window: int) -> tuple[Array, Array]:
         """Pixel borders (n, window + 1) seen from the circle's centre, and the window's first pixel (n,)."""
         centre = place * self.size
         first = np.clip(np.floor(centre - radius).astype(np.int64), 0, self.size - window)
@@ -175,7 +199,7 @@ class Circles(Dataset):
         return colour
 
 
-def disc_coverage(x: Array, y: Array, radius: float) -> Array:
+def disc_coverage(x: Array, y: Array, radius: float | Array) -> Array:
     """Exact area of each cell of a grid that lies inside the disc of `radius` around the origin.
 
     With the unit disc, A(u) = pi/2 + u sqrt(1 - u^2) + asin u is its area left of u, and the area left of u
@@ -185,7 +209,7 @@ def disc_coverage(x: Array, y: Array, radius: float) -> Array:
     Args:
         x: column borders (n, W + 1), ascending, relative to the centre; n may be 1 to serve for all.
         y: row borders (n, H + 1), likewise.
-        radius: in the units of `x` and `y`.
+        radius: in the units of `x` and `y`; one for all, or (n, 1).
 
     Returns:
         areas (n, H, W).
@@ -202,5 +226,5 @@ def disc_coverage(x: Array, y: Array, radius: float) -> Array:
     v, b, below = v[:, :, None], b[:, :, None], below[:, :, None]
     inside = (a + b) / 2 - np.pi / 4 + u * v
     outside = a * below + b * right - np.pi * (right & below)
-    area = np.where(u * u + v * v < 1, inside, outside) * radius**2
+    area = np.where(u * u + v * v < 1, inside, outside) * np.square(np.asarray(radius))[..., None]
     return np.asarray(np.diff(np.diff(area, axis=1), axis=2))

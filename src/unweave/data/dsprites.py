@@ -47,7 +47,7 @@ class DSprites(IndexedDataset):
     ``source="file"`` reads the original npz or hdf5 (dsprites/ in the data folder) into the same form. The color
     factor of the file, which has one class, is dropped; the pickled metadata is not touched.
 
-    Reference: Matthey et al. 2017, dSprites; used in FAC section 5, SBD A.3 (coloured), REC table A1.
+    Reference: Matthey et al. 2017, dSprites; used in FAC section 6, SBD A.3 (coloured), REC table A1.
 
     Args:
         source: rendered here, or read from the original file.

@@ -21,7 +21,7 @@ class Faces3D(IndexedDataset):
     Factors: identity 50, azimuth 21, elevation 11, lighting 11, last fastest. Read from basel_face_renders.pth, a torch
     file with one uint8 tensor: its bytes are mapped where they lie, without unpickling anything.
 
-    Reference: Paysan et al. 2009, A 3D face model; used in FAC section 5 (in another rendering) and ISA.
+    Reference: Paysan et al. 2009, A 3D face model; used in FAC section 6 (in another rendering) and ISA.
 
     Example:
         >>> Faces3D.originals[0].name

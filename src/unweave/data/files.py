@@ -26,6 +26,7 @@ class OriginalFile:
         sha256: of the whole file, if known.
         md5: likewise.
         also: other common places, relative to the data folder.
+        needed: whether the data set cannot be opened without it.
 
     Example:
         >>> OriginalFile("3dshapes.h5", "3dshapes", "deepmind/3d-shapes", size=267_573_662).summary
@@ -39,6 +40,7 @@ class OriginalFile:
     sha256: str | None = None
     md5: str | None = None
     also: tuple[str, ...] = ()
+    needed: bool = True
 
     @property
     def summary(self) -> str:

@@ -58,6 +58,7 @@ class _IDX(IndexedDataset):
                 cls.origin,
                 md5=cls.md5.get(name),
                 also=(f"{cls.folder}/{name}.gz", f"{name}.gz"),
+                needed=split == "train",
             )
             for name in names
         )

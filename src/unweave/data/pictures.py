@@ -45,16 +45,8 @@ def fit(picture: "Image", size: int, channels: int, *, crop: int | None = 0) -> 
         [255, 0, 0]
     """
     import PIL.Image
-    import PIL.ImageOps
 
-    picture = PIL.ImageOps.exif_transpose(picture)
-    if picture.mode.startswith("I;16"):
-        # Pillow's own conversion clips 16 bits at 255 instead of scaling them.
-        picture = PIL.Image.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
-    if picture.has_transparency_data:
-        over = picture.convert("RGBA")
-        picture = PIL.Image.alpha_composite(PIL.Image.new("RGBA", over.size, "black"), over)
-    picture = picture.convert("L" if channels == 1 else "RGB")
+    picture = opaque(picture, channels)
     if crop is not None:
         side = crop or min(picture.size)
         if side > min(picture.size):
@@ -92,6 +84,29 @@ def open_picture(source: "Path | IO[bytes]") -> "Image":
             f"it has {picture.width:,} x {picture.height:,} pixels, more than {MOST_PIXELS:,}: make it smaller first"
         )
     return picture
+
+
+def opaque(picture: "Image", channels: int) -> "Image":
+    """A picture of 8 bits a channel, grey or RGB: turned as its EXIF tag says, over black where it is transparent.
+
+    Example:
+        >>> import PIL.Image
+        >>> opaque(PIL.Image.new("I;16", (2, 2), 40_000), 1).getpixel((0, 0))  # 40,000 / 256
+        156
+    """
+    import PIL.Image
+    import PIL.ImageOps
+
+    picture = PIL.ImageOps.exif_transpose(picture)
+    if picture.mode.startswith("I;16"):
+        # Pillow's own conversion clips 16 bits at 255 instead of scaling them.
+        picture = PIL.Image.fromarray((np.asarray(picture) >> 8).astype(np.uint8))
+    if picture.mode in ("La", "RGBa"):  # premultiplied by its opacity, which converts to nothing else
+        picture = picture.convert("LA" if picture.mode == "La" else "RGBA")
+    if picture.has_transparency_data:
+        over = picture.convert("RGBA")
+        picture = PIL.Image.alpha_composite(PIL.Image.new("RGBA", over.size, "black"), over)
+    return picture.convert("L" if channels == 1 else "RGB")
 
 
 def decoded_picture(

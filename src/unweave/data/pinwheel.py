@@ -6,6 +6,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
+from unweave import memory
 from unweave.data.dataset import Batch, Dataset
 from unweave.data.space import check_count, check_index
 from unweave.errors import UnweaveError
@@ -62,6 +63,7 @@ class Pinwheel(Dataset):
             )
         if seed < 0:
             raise UnweaveError(f"seed of Pinwheel must be at least 0, got {seed}")
+        memory.check(100.0 * n, f"a pinwheel of {n:,} points", "choose a smaller data.n")
         rng = np.random.default_rng(seed)
         self.arms = np.repeat(np.arange(clusters), n // clusters)
         r = 1 + radial * rng.standard_normal(n)

@@ -55,7 +55,7 @@ class Shapes3D(IndexedDataset):
 
     ``file`` reads the original 3dshapes.h5.
 
-    Reference: Burgess & Kim 2018, 3D Shapes; used in FAC section 5, REC tables A1 and A2.
+    Reference: Burgess & Kim 2018, 3D Shapes; used in FAC section 6, REC tables A1 and A2.
 
     Args:
         source: rendered here, or read from the original file.

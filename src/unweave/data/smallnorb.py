@@ -56,6 +56,7 @@ def _file(split: str, part: int) -> OriginalFile:
         sizes[part],
         md5=_MD5[split][part],
         also=(f"small_norb/{name}", name, f"smallnorb/{name}.gz", f"smallnorb/{name}"),
+        needed=split == "train",  # the default, and REC's
     )
 
 

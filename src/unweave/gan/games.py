@@ -1,7 +1,7 @@
 """The objectives of GANs with codes: the loss of the generator and the loss of the critic."""
 
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, Literal, final
 
 import torch
 import torch.nn.functional as F
@@ -12,24 +12,33 @@ from unweave.functional.gradient_penalty import gradient_penalty
 from unweave.networks.infogan import InfoGANCritic
 from unweave.objectives.core import CriticLoss, Loss, Objective, Progress, frozen
 
+QStep = Literal["critic", "generator", "both"]
+"""In which step Q is trained."""
+
 
 class Game(Objective, ABC):
     """What both GANs share: the information term ``L = E[log Q(c|G(c, e))]`` (FAC Eq. 13), for generator and critic.
 
-    The generator minimises its part of ``V - lambda_mi * L`` with D and Q fixed; then D and Q, which share layers, are
-    updated with the generator fixed: D maximises V, Q maximises L (FAC Eq. 14). The model (``vae`` in the signatures of
+    The generator minimises its part of ``V - lambda_mi * L`` with D fixed; then D is updated with the generator fixed
+    and maximises V (FAC Eq. 14). Q only occurs in L, which it maximises in the step of the critic, with which it shares
+    layers (as Chen et al. do, whose settings FAC takes), in that of the generator (as Eq. 14 groups them; the shared
+    layers are D's then), or in both (``q_step``). The model (``vae`` in the signatures of
     :class:`unweave.objectives.Objective`) is a :class:`unweave.gan.GAN`.
 
     Args:
         lambda_mi: weight of the information term.
         critic_learning_rate: step size of D and Q.
         critic_steps: steps of D and Q for each step of the generator, each on a batch of its own.
+        q_step: in which step Q is trained.
     """
 
     held: ClassVar[str | None] = None
 
-    def __init__(self, lambda_mi: float, critic_learning_rate: float, critic_steps: int) -> None:
+    def __init__(
+        self, lambda_mi: float, critic_learning_rate: float, critic_steps: int, q_step: QStep = "critic"
+    ) -> None:
         super().__init__()
+        self.q_step = q_step
         self.lambda_mi = lambda_mi
         self.critic_learning_rate = critic_learning_rate
         self.critic_turns = self.batches = critic_steps
@@ -51,7 +60,8 @@ class Game(Objective, ABC):
     def forward(self, vae: Any, images: Tensor, progress: Progress) -> Loss:
         """The generator's loss; as many images are generated as are given."""
         drawn = vae.draw(len(images) // self.batches)
-        with frozen(vae.critic):
+        of_d = vae.critic if self.q_step == "critic" else vae.critic.of_discriminator
+        with frozen(of_d):
             scores, features = vae.critic(vae.generate(drawn))
         each = vae.log_likelihood(features, drawn).mean(0)
         information = each.sum()
@@ -62,8 +72,12 @@ class Game(Objective, ABC):
         return Loss(term - self.lambda_mi * information, None, terms)
 
     def critic_parameters(self, vae: Any) -> list[Parameter]:
-        """Those of D and Q."""
-        return list(vae.critic.parameters())
+        """Those of D, and of Q if it is trained in this step."""
+        return list((vae.critic.of_discriminator if self.q_step == "generator" else vae.critic).parameters())
+
+    def joint_parameters(self, vae: Any) -> list[Parameter]:
+        """Those of Q's own layers, if it is trained in both steps."""
+        return list(vae.critic.code.parameters()) if self.q_step == "both" else []
 
     def critic_loss(self, vae: Any, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
         """The loss of D and Q on the batch of this turn and as many generated images."""
@@ -73,6 +87,8 @@ class Game(Objective, ABC):
             generated = vae.generate(drawn)
         scores, features = vae.critic(generated)
         term = self.critic_term(vae.critic, real, generated, scores)
+        if self.q_step == "generator":
+            return term
         information = vae.log_likelihood(features, drawn).sum(1).mean()
         return CriticLoss(term.total - self.lambda_mi * information, term.terms)
 
@@ -116,8 +132,15 @@ class WassersteinGame(Game):
         tensor(-2.)
     """
 
-    def __init__(self, lambda_mi: float, critic_learning_rate: float, critic_steps: int, eta: float) -> None:
-        super().__init__(lambda_mi, critic_learning_rate, critic_steps)
+    def __init__(
+        self,
+        lambda_mi: float,
+        critic_learning_rate: float,
+        critic_steps: int,
+        eta: float,
+        q_step: QStep = "critic",
+    ) -> None:
+        super().__init__(lambda_mi, critic_learning_rate, critic_steps, q_step)
         self.eta = eta
 
     def generator_term(self, fake_scores: Tensor) -> Tensor:

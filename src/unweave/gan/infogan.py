@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from unweave.errors import UnweaveError, check_at_least
-from unweave.gan.games import OriginalGame, WassersteinGame
-from unweave.networks.infogan import InfoGANCritic, InfoGANGenerator
+from unweave.gan.games import OriginalGame, QStep, WassersteinGame
+from unweave.networks.infogan import InfoGANCritic, InfoGANGenerator, NormPlace
 from unweave.objectives import Objective
 from unweave.slots import Form
 from unweave.standalone import StandaloneModel
@@ -54,6 +54,8 @@ class GAN(StandaloneModel, ABC):
         lambda_mi: weight of the information term.
         critic_learning_rate: step size of D's and Q's Adam(0.5, 0.999); that of G is ``learning_rate``, 1e-3 in FAC.
         critic_steps: steps of D and Q for each step of G.
+        q_step: in which step Q is trained: that of the critic, of the generator, or both.
+        norm_place: normalisation before the activations (Chen et al.) or after them (as FAC tables 4-6 print it).
 
     Reference: FAC tables 4-6, appendices G and H.
     """
@@ -78,6 +80,8 @@ class GAN(StandaloneModel, ABC):
         lambda_mi: float = 1.0,
         critic_learning_rate: float = 1e-4,
         critic_steps: int = 1,
+        q_step: QStep = "critic",
+        norm_place: NormPlace = "before",
     ) -> None:
         super().__init__()
         _check_codes(continuous, categorical, noise)
@@ -87,11 +91,17 @@ class GAN(StandaloneModel, ABC):
         self.latents = continuous + len(categorical)
         self.inputs = continuous + sum(categorical) + noise
         self.features = 2 * continuous + sum(categorical)
-        self.lambda_mi, self.critic_steps = lambda_mi, critic_steps
+        self.lambda_mi, self.critic_steps, self.q_step = lambda_mi, critic_steps, q_step
         self.critic_learning_rate = critic_learning_rate
         self.register_buffer("shown_noise", torch.randn(noise))
         self.generator = InfoGANGenerator(
-            self.inputs, image_shape, channels=channels, halvings=halvings, hidden=hidden, slope=slope
+            self.inputs,
+            image_shape,
+            channels=channels,
+            halvings=halvings,
+            hidden=hidden,
+            slope=slope,
+            norm_place=norm_place,
         )
         self.critic = InfoGANCritic(
             image_shape,
@@ -100,7 +110,19 @@ class GAN(StandaloneModel, ABC):
             halvings=halvings,
             hidden=hidden,
             norm=self.critic_norm,
+            norm_place=norm_place,
         )
+
+    @property
+    def discrete(self) -> tuple[int, ...]:
+        """The columns of a code that are classes."""
+        return tuple(range(self.continuous, self.latents))
+
+    @property
+    def prior_variances(self) -> tuple[float, ...]:
+        """Of each column of a code: 1/3 for U[-1, 1], that of evenly spaced classes for the others."""
+        of_classes = (float(_class_values(size).double().var(correction=0)) for size in self.categorical)
+        return (*(1 / 3,) * self.continuous, *of_classes)
 
     def draw(self, n: int) -> GeneratedBatch:
         """``n`` codes and noise vectors from their priors."""
@@ -201,7 +223,7 @@ class InfoGAN(GAN):
 
     def game(self) -> Objective:
         """The original GAN with the information term."""
-        return OriginalGame(self.lambda_mi, self.critic_learning_rate, self.critic_steps)
+        return OriginalGame(self.lambda_mi, self.critic_learning_rate, self.critic_steps, self.q_step)
 
 
 @final
@@ -232,7 +254,7 @@ class InfoWGANGP(GAN):
         ),
         Form(
             "the same on 2D Shapes",
-            "FAC section 5, table 5",
+            "FAC section 6, table 5",
             "model=InfoWGANGP data=dsprites model.continuous=4 model.categorical=[3] model.noise=5 "
             "model.channels=[32,32,64,64] model.hidden=128 model.slope=0.2 model.lambda_mi=0.2 learning_rate=1e-3",
         ),
@@ -246,7 +268,9 @@ class InfoWGANGP(GAN):
 
     def game(self) -> Objective:
         """The Wasserstein GAN with gradient penalty and the information term."""
-        return WassersteinGame(self.lambda_mi, self.critic_learning_rate, self.critic_steps, self.eta)
+        return WassersteinGame(
+            self.lambda_mi, self.critic_learning_rate, self.critic_steps, self.eta, self.q_step
+        )
 
 
 def _check_codes(continuous: int, categorical: tuple[int, ...], noise: int) -> None:

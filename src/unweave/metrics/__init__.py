@@ -25,7 +25,9 @@ from unweave.metrics.distances import (
 )
 from unweave.metrics.downstream import downstream_accuracy
 from unweave.metrics.elbo import elbo_scores
+from unweave.metrics.explicitness import explicitness
 from unweave.metrics.factor_vae import factor_vae_score, factor_vae_score_of
+from unweave.metrics.files import load_encoded
 from unweave.metrics.geometry import (
     GridEmbedding,
     embed_grid,
@@ -40,7 +42,7 @@ from unweave.metrics.interventions import EncodeOnce
 from unweave.metrics.irs import irs
 from unweave.metrics.metric import AnyMetric, Encoded, FunctionMetric, Metric
 from unweave.metrics.mig import mig
-from unweave.metrics.modularity import explicitness, modularity
+from unweave.metrics.modularity import modularity
 from unweave.metrics.registry import (
     METRICS,
     MetricLike,
@@ -52,9 +54,11 @@ from unweave.metrics.registry import (
     score_all,
     sentence_of,
 )
+from unweave.metrics.relations import Relations, relations
 from unweave.metrics.sampled_mig import sampled_mig, subspace_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
+from unweave.metrics.unsupervised import udr
 
 __all__ = [
     "METRICS",
@@ -68,6 +72,7 @@ __all__ = [
     "Matrices",
     "Metric",
     "MetricLike",
+    "Relations",
     "Score",
     "Sensitivity",
     "agreement",
@@ -91,6 +96,7 @@ __all__ = [
     "informative_latents",
     "irs",
     "label_of",
+    "load_encoded",
     "log_joint",
     "log_marginals",
     "metric_of",
@@ -102,6 +108,7 @@ __all__ = [
     "overlap",
     "perceived_distances",
     "plane_factors",
+    "relations",
     "resolve_metric",
     "sampled_mig",
     "sap",
@@ -109,4 +116,5 @@ __all__ = [
     "sensitivity",
     "sentence_of",
     "subspace_mig",
+    "udr",
 ]

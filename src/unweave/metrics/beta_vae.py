@@ -6,26 +6,52 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.metrics.interventions import Encode, EncodeOnce, FactorSource, Plan, plan_pairs
-from unweave.metrics.linear import fit_softmax
+from unweave.metrics.adagrad import AdagradSoftmax
+from unweave.metrics.interventions import (
+    Encode,
+    EncodeOnce,
+    FactorSource,
+    Plan,
+    Planner,
+    plan_even_pairs,
+    plan_pairs,
+)
+from unweave.metrics.linear import Softmax, fit_softmax
 from unweave.metrics.score import Score
-from unweave.metrics.validation import Floats, Integers, check_codes, check_pair, factor_classes, standardised
-from unweave.metrics.votes import VotingProtocol, choose_protocol, plan_votes, score_votes
+from unweave.metrics.validation import Floats, Integers, check_codes, check_pair, standardised
+from unweave.metrics.votes import (
+    Votes,
+    VotingProtocol,
+    choose_protocol,
+    plan_votes,
+    score_votes,
+    vote_classes,
+)
 
 
 @dataclass(frozen=True)
 class _Protocol(VotingProtocol):
-    """``ridge`` is the penalty of the classifier, ``standardised`` whether its features are."""
+    """``ridge`` is the penalty of the classifier, ``standardised`` whether its features are; ``adagrad`` the points of
+    a step of Adagrad, with which the classifier is then trained instead of being solved for; ``even``: see plan.
+    """
 
     ridge: float = 1.0
     standardised: bool = False
+    adagrad: int = 0
+    even: bool = False
+
+    @property
+    def planner(self) -> Planner:
+        """Values of a factor drawn as often as they occur, or all equally often."""
+        return plan_even_pairs if self.even else plan_pairs
 
 
-Mode = Literal["paper", "disentanglement_lib", "ubisoft"]
+Mode = Literal["paper", "printed", "disentanglement_lib", "ubisoft"]
 MODES = {
     "paper": _Protocol(200, 2_000, 800, ridge=1e-3, standardised=True),
+    "printed": _Protocol(200, 100_000, 800, ridge=0.0, adagrad=10),
     "disentanglement_lib": _Protocol(64, 10_000, 5_000),
-    "ubisoft": _Protocol(200, 800, 800, rescaled=True),
+    "ubisoft": _Protocol(200, 10_000, 5_000, rescaled=True, bins=10, even=True),
 }
 """Definitions in use and their constants."""
 
@@ -39,6 +65,7 @@ def beta_vae_score(
     samples: int | None = None,
     votes: int | None = None,
     evaluation_votes: int | None = None,
+    interval: bool = True,
 ) -> Score:
     """The beta-VAE (Higgins) score from codes encoded once, in [0, 1]; 1/K is what guessing gets.
 
@@ -47,8 +74,8 @@ def beta_vae_score(
     score is its accuracy on ``evaluation_votes`` fresh ones.
 
     The interval covers the value of infinitely many codes and votes: it is Wilson's for that accuracy, with the votes
-    counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves (the
-    data set is taken as whole where there are fewer than 20 codes for each value).
+    counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves. There
+    is none if a value has fewer than 20 codes.
 
     It has a failure mode: with K - 1 factors disentangled it still scores 1, since the last factor is the one for which
     no difference vanishes (FAC figure 3).
@@ -58,17 +85,22 @@ def beta_vae_score(
     * ``paper``: 200 pairs, 2,000 + 800 votes, nearly unpenalised and on standardised features, so that the scale of a
       latent does not matter. The paper stops Adagrad (learning rate 0.01) after 10,000 steps; here the classifier is
       solved to convergence, so none of its settings matter;
+    * ``printed``: what FAC appendix B prints: Adagrad, learning rate 0.01, 10,000 iterations of 10 points, L = 200, raw
+      features, 800 points to evaluate; ``votes`` is the number of points, ten for each iteration;
     * ``disentanglement_lib``: 64 pairs, 10,000 + 5,000 votes, scikit-learn's default penalty on raw features;
-    * ``ubisoft``: 200 pairs, 800 + 800 votes, and rescaled, (accuracy - 1/K) / (1 - 1/K).
+    * ``ubisoft``: 200 pairs of distinct codes, all values of a factor equally often, factors cut into 10 bins, 10,000 +
+      5,000 votes, scikit-learn's default penalty on raw features, and rescaled, (accuracy - 1/K) / (1 - 1/K), at least
+      0.
 
     Args:
-        codes: (n, latents) posterior means.
+        codes: (n, latents) posterior means, 20 or more.
         factors: (n, K) factor values; continuous ones are cut into 20 bins.
         rng: source of all draws.
         mode: whose definition.
         samples: L, the pairs of one vote.
         votes: votes that train the classifier.
         evaluation_votes: votes that test it.
+        interval: whether to compute one.
 
     References:
         Higgins et al. 2017; Kim & Mnih 2018 (FAC), section 4 and figures 2, 3, 16.
@@ -80,10 +112,10 @@ def beta_vae_score(
 
     """
     protocol = _protocol(mode, samples, votes, evaluation_votes)
-    codes, table = check_pair(codes, factors)
-    classes, sizes = factor_classes(table)
-    plan, blocks = plan_votes(classes, sizes, protocol, rng, plan_pairs)
-    return _score(codes, plan, blocks, len(sizes), mode, protocol)
+    codes, table = check_pair(codes, factors, least=20)
+    classes, sizes = vote_classes(table, protocol)
+    planned = plan_votes(classes, sizes, protocol, rng, protocol.planner, least=0, interval=interval)
+    return _score(codes, planned, len(sizes), mode, protocol)
 
 
 def beta_vae_score_of(
@@ -122,7 +154,7 @@ def beta_vae_score_of(
     once = EncodeOnce(encode, dataset) if once is None else once
     plan = once.pairs(protocol.total, protocol.samples, rng)
     factors = sum(size != 1 for size in dataset.space.sizes)
-    return _score(check_codes(once.means), plan, None, factors, mode, protocol)
+    return _score(check_codes(once.means), Votes(plan), factors, mode, protocol, fresh=True)
 
 
 def _protocol(mode: str, samples: int | None, votes: int | None, evaluation_votes: int | None) -> _Protocol:
@@ -132,8 +164,10 @@ def _protocol(mode: str, samples: int | None, votes: int | None, evaluation_vote
 
 
 def _score(
-    codes: Floats, plan: Plan, blocks: Plan | None, factors: int, mode: str, protocol: _Protocol
+    codes: Floats, planned: Votes, factors: int, mode: str, protocol: _Protocol, fresh: bool = False
 ) -> Score:
+    """The score; ``fresh``: every vote has codes of its own."""
+    plan, blocks = planned.plan, planned.blocks
     training = slice(protocol.votes)
     features = mean_differences(codes, plan)
     known = features[training]
@@ -141,7 +175,12 @@ def _score(
     def prepared(x: Floats) -> Floats:
         return standardised(x, known) if protocol.standardised else x
 
-    model = fit_softmax(prepared(known), plan.asked[training], factors, ridge=protocol.ridge)
+    model: AdagradSoftmax | Softmax
+    if protocol.adagrad:
+        model = AdagradSoftmax.start(codes.shape[1], factors)
+        model.train(known, plan.asked[training], protocol.adagrad)
+    else:
+        model = fit_softmax(prepared(known), plan.asked[training], factors, ridge=protocol.ridge)
 
     def right(x: Floats, asked: Integers) -> NDArray[np.bool_]:
         return np.asarray(model.predict(prepared(x)) == asked)
@@ -155,6 +194,7 @@ def _score(
         None if blocks is None else right(mean_differences(codes, blocks), blocks.asked),
         "Higgins et al. 2017; Kim & Mnih 2018, section 4",
         {"ridge": protocol.ridge},
+        None if fresh or blocks is not None else planned.no_interval,
     )
 
 

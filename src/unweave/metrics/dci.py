@@ -18,8 +18,14 @@ from unweave.metrics.validation import (
     split_samples,
 )
 
-Mode = Literal["disentanglement_lib", "dcf", "ubisoft"]
-MODES = ("disentanglement_lib", "dcf", "ubisoft")
+Mode = Literal["unweave", "disentanglement_lib", "dcf", "ubisoft"]
+MODES: dict[str, Backend] = {
+    "unweave": "lightgbm",
+    "disentanglement_lib": "sklearn",
+    "dcf": "sklearn",
+    "ubisoft": "lasso",
+}
+"""Definitions in use, and what predicts in each."""
 _REFERENCE = "Eastwood & Williams 2018"
 
 
@@ -28,11 +34,12 @@ def dci(
     factors: ArrayLike,
     rng: np.random.Generator | None = None,
     *,
-    mode: Mode = "disentanglement_lib",
-    backend: Backend = "lightgbm",
+    mode: Mode = "unweave",
+    backend: Backend | None = None,
     test: float = 1 / 3,
     half_samples: int = 6,
     seed: int = 0,
+    interval: bool = True,
 ) -> dict[str, Score]:
     """DCI: ``dci`` (disentanglement), ``dci_completeness`` and ``dci_informativeness``, each in [0, 1].
 
@@ -54,30 +61,33 @@ def dci(
     trained on halves to that of the held-out codes, see :func:`~unweave.metrics.score.interval_of_held_out`. Equal
     seeds give equal numbers.
 
-    Backends:
+    Modes, by whose definition they are; trees of different kinds give different numbers:
 
-    * ``lightgbm``: 30 boosted trees of depth 3 a class, learning rate 0.3, a ridge of 1 on their leaves, histograms of
-      63 bins, weighed by the gain of their splits (``pip install 'unweave[trees]'``); ranks representations as
-      ``sklearn`` does, in seconds;
-    * ``sklearn``: ``GradientBoostingClassifier`` as in the reference library: 100 trees of depth 3 a class;
-      minutes for factors with many values;
-    * ``forest``: a random forest of 50 trees;
-    * ``lasso``: linear, alpha = 0.01, on standardised codes and factors; factors count as numbers.
+    * ``unweave``: 30 boosted trees of LightGBM a class, of depth 3, learning rate 0.3, a ridge of 1 on their leaves,
+      histograms of 63 bins, weighed by the gain of their splits; ranks representations as the next does, in seconds;
+    * ``disentanglement_lib``: scikit-learn's ``GradientBoostingClassifier``: 100 trees of depth 3 a class; minutes for
+      factors with many values;
+    * ``dcf``: the same on codes scaled to [0, 1];
+    * ``ubisoft``: a lasso that *regresses* factors scaled to [0, 1] on codes scaled likewise, its penalty chosen by ten
+      folds, an unweighted mean for completeness, and max(1 - 12 MSE, 0) on the training codes for informativeness (12
+      being 1 / variance of a uniform factor). (That library's loop ends at the first latent without weight; here it
+      does not.)
 
-    Modes: ``disentanglement_lib``; ``dcf``: the same on codes scaled to [0, 1]; ``ubisoft``: a random forest or a lasso
-    that *regresses* factors scaled to [0, 1], an unweighted mean for completeness, and max(1 - 12 MSE, 0) on the
-    training codes for informativeness (12 being 1 / variance of a uniform factor).
+    ``backend`` puts another predictor into a mode: ``lightgbm``, ``sklearn``, ``forest`` (a random forest of 50 trees;
+    10 that regress in ``ubisoft``) or ``lasso`` (outside of ``ubisoft``: alpha = 0.01, on standardised codes and
+    factors, which count as numbers).
 
     Args:
         codes: (n, latents) posterior means.
         factors: (n, K) factor values; continuous ones are cut into 20 bins, or regressed by ``ubisoft`` and ``lasso``.
         rng: splits the samples into training and test; ``np.random.default_rng(seed)`` by default.
         mode: whose definition.
-        backend: what predicts.
+        backend: what predicts; that of the mode by default.
         test: share of the samples held out.
         half_samples: random halves of the training codes for the intervals, each with predictors of its own; 0 for
             no intervals of the first two, and one of informativeness that takes the predictors as given.
         seed: of the predictors.
+        interval: whether to compute intervals.
 
     References:
         Eastwood & Williams 2018; importance-weighted as by Locatello et al. 2019.
@@ -90,13 +100,12 @@ def dci(
 
     """
     check_choice("mode of dci", mode, MODES)
-    check_choice("backend of dci", backend, BACKENDS)
-    if mode == "ubisoft" and backend not in ("forest", "lasso"):
-        backend = "forest"
+    backend = MODES[mode] if backend is None else backend
+    check_choice("backend of dci", backend, ("forest", "lasso") if mode == "ubisoft" else BACKENDS)
     half_samples, seed = check_count("half_samples", half_samples, 0), check_count("seed", seed, 0)
     z, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(seed) if rng is None else rng
-    if mode == "dcf":
+    if mode in ("dcf", "ubisoft"):
         spans = np.ptp(z, axis=0)
         z = (z - z.min(axis=0)) / np.where(spans > 0, spans, 1.0)
     targets = _targets(table, mode, backend)
@@ -105,11 +114,12 @@ def dci(
         train = held_out = np.arange(len(z))
 
     def weigh(trained: Integers, tested: Integers) -> tuple[Floats, Floats]:
-        return _weigh(z[trained], targets[trained], z[tested], targets[tested], backend, mode, seed)
+        chosen = "cross_validated_lasso" if mode == "ubisoft" and backend == "lasso" else backend
+        return _weigh(z[trained], targets[trained], z[tested], targets[tested], chosen, mode, seed)
 
     regressed = mode == "ubisoft" or backend == "lasso"
     whole, of_halves = weigh(train, held_out), []
-    if half_samples > 1 and len(train) >= 40:
+    if interval and half_samples > 1 and len(train) >= 40:
         for _ in range(half_samples):
             half = rng.permutation(train)[: len(train) // 2]
             of_halves.append(weigh(half, held_out[:0] if regressed else held_out))
@@ -121,14 +131,14 @@ def dci(
         "half_samples": half_samples,
         "seed": seed,
     }
-    return _scores(whole, of_halves, mode != "ubisoft", regressed, constants)
+    return _scores(whole, of_halves, mode != "ubisoft", interval and not regressed, constants)
 
 
 def _scores(
     whole: tuple[Floats, Floats],
     of_halves: Sequence[tuple[Floats, Floats]],
     weighted: bool,
-    regressed: bool,
+    tested: bool,
     constants: Mapping[str, Any],
 ) -> dict[str, Score]:
     """The three scores from importances and predictions of all training codes, and of random halves of them."""
@@ -147,7 +157,7 @@ def _scores(
         known = {**constants, **parts.get(name, {})}
         scores[name] = Score(name, value, *interval, reference=_REFERENCE, constants=known)
     low, high = None, None
-    if not regressed:
+    if tested:
         low, high = interval_of_held_out(
             right.mean(axis=1), [guessed.mean(axis=1) for _, guessed in of_halves]
         )

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.aggregate import LOG_2PI, log_joint, log_marginals
-from unweave.metrics.score import Score, clipped, interval_of_mean
+from unweave.metrics.score import Score, clipped, interval_of_mean, no_span, span_of
 from unweave.metrics.validation import Floats, check_codes, check_count, check_scales, standardised
 
 Estimator = Literal["exact", "batch", "weighted"]
@@ -21,6 +21,7 @@ def decomposition(
     estimator: Estimator = "exact",
     samples: int = 2_000,
     batch: int = 1_000,
+    interval: bool = True,
 ) -> dict[str, Score]:
     """``index_code_mi``, ``total_correlation`` and ``dimension_wise_kl``, nats; they add up to the mean KL to N(0, I).
 
@@ -40,6 +41,7 @@ def decomposition(
         estimator: of q(z).
         samples: draws of z.
         batch: images in the mixture of the last two.
+        interval: whether to compute intervals.
 
     References:
         Hoffman & Johnson 2016; Chen et al. 2018, Eq. 2; Kim & Mnih 2018 (FAC), appendices C and D.
@@ -79,8 +81,13 @@ def decomposition(
     if estimator != "exact":
         constants["batch"] = batch
     lowest = 0.0 if estimator == "exact" else None
+    ends = {
+        name: interval_of_mean(terms)[1:] if interval else (None, None) for name, (terms, *_) in parts.items()
+    }
     return {
-        name: Score(name, *interval_of_mean(terms), (lowest, None), bool(better), reference, constants)
+        name: Score(
+            name, float(np.mean(terms)), *ends[name], (lowest, None), bool(better), reference, constants
+        )
         for name, (terms, reference, better) in parts.items()
     }
 
@@ -108,7 +115,7 @@ def mixture_total_correlation(
     return decomposition(means, scales, rng, samples=samples)["total_correlation"]
 
 
-def gaussian_total_correlation(codes: ArrayLike) -> Score:
+def gaussian_total_correlation(codes: ArrayLike, *, interval: bool = True) -> Score:
     """Total correlation, in nats, of the Gaussian with the covariance of the codes: -1/2 log det of the correlations.
 
     Constant latents take no part. Cheap, blind to everything but correlations.
@@ -118,10 +125,11 @@ def gaussian_total_correlation(codes: ArrayLike) -> Score:
 
         t_i = 1/2 ( sum_j log(1 - w_ij^2 / m) - log(1 - w_i' C^-1 w_i / m) ),
 
-    so that m mean(t) is the bias, which is subtracted, and sqrt(m) sd(t) the standard error.
+    so that m mean(t) is the bias, which is subtracted from the corrected value, and sqrt(m) sd(t) the standard error.
 
     Args:
         codes: (n, latents) posterior means or samples.
+        interval: whether to compute one.
 
     References:
         Locatello et al. 2019, section 5.2 (unsupervised scores).
@@ -135,7 +143,7 @@ def gaussian_total_correlation(codes: ArrayLike) -> Score:
     z = check_codes(codes)
     spread = z.std(axis=0)
     z = z[:, spread > 1e-9 * np.maximum(np.abs(z).max(axis=0), 1e-30)]
-    value, low, high = 0.0, 0.0, 0.0
+    value, span = 0.0, span_of(0.0, 0.0, 0.0, 0.0)
     if z.shape[1] > 1 and len(z) > z.shape[1] + 1:
         white = (z - z.mean(axis=0)) / z.std(axis=0)
         correlation = white.T @ white / len(z)
@@ -150,10 +158,19 @@ def gaussian_total_correlation(codes: ArrayLike) -> Score:
         changes = 0.5 * (np.sum(np.log1p(-alone), axis=1) - np.log1p(-leverage))
         centre = value - left * float(np.mean(changes))
         half = 1.96 * float(np.std(changes)) * float(np.sqrt(left))
-        low, high = clipped(centre, half, (0.0, np.inf))
+        span = span_of(value, max(0.0, centre), *clipped(centre, half, (0.0, np.inf)))
     constants = {"unit": "nats", "samples": len(z), "latents": z.shape[1]}
     name, reference = "gaussian_total_correlation", "Locatello et al. 2019, section 5.2"
-    return Score(name, value, low, high, (0.0, None), False, reference, constants)
+    span = span if interval else no_span()
+    return Score(
+        name,
+        value,
+        range=(0.0, None),
+        higher_is_better=False,
+        reference=reference,
+        constants=constants,
+        **span,
+    )
 
 
 def classifier_total_correlation(

@@ -1,5 +1,6 @@
 """FactorVAE score: which latent varies least while a factor is fixed."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,8 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import UnweaveError
 from unweave.metrics.interventions import Encode, EncodeOnce, FactorSource, Plan, plan_groups
 from unweave.metrics.score import Score
-from unweave.metrics.validation import Floats, Integers, check_codes, check_pair, check_scales, factor_classes
-from unweave.metrics.votes import VotingProtocol, choose_protocol, plan_votes, score_votes, vote_constants
+from unweave.metrics.validation import Floats, Integers, check_codes, check_pair, check_scales
+from unweave.metrics.votes import (
+    Votes,
+    VotingProtocol,
+    choose_protocol,
+    plan_votes,
+    score_votes,
+    vote_classes,
+    vote_constants,
+)
 
 COLLAPSED_VARIANCE = 0.95
 """A latent whose mean posterior variance exceeds this has collapsed to the prior N(0, 1)."""
@@ -29,7 +38,7 @@ MODES = {
     "paper": _Protocol(100, 800, 800, empty_is_chance=True),
     "disentanglement_lib": _Protocol(64, 10_000, 5_000),
     "disent": _Protocol(64, 10_000, 5_000, prune=0.0),
-    "ubisoft": _Protocol(200, 800, 800, rescaled=True),
+    "ubisoft": _Protocol(200, 800, 800, rescaled=True, bins=10),
 }
 """Definitions in use and their constants."""
 
@@ -47,7 +56,9 @@ def factor_vae_score(
     votes: int | None = None,
     evaluation_votes: int | None = None,
     prune: float | None = None,
-    discrete: bool = False,
+    discrete: Sequence[int] | bool = False,
+    prior_variances: Sequence[float] | None = None,
+    interval: bool = True,
 ) -> Score:
     """FactorVAE score from codes encoded once, in [0, 1]; 1/K is what guessing gets.
 
@@ -56,12 +67,12 @@ def factor_vae_score(
     makes the classifier C(d) = arg max_k V_dk; the score is its accuracy on ``evaluation_votes`` fresh pairs.
 
     The interval covers the value of infinitely many codes and votes: it is Wilson's for that accuracy, with the votes
-    counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves (the
-    data set is taken as whole where there are fewer than 20 codes for each value).
+    counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves. There
+    is none if a value has fewer codes than a vote looks at: its votes repeat codes, which then vary too little.
 
-    Collapsed latents take no part. With ``scales`` these are the ones with mean scale^2 > 0.95 (posterior =
-    prior, FAC appendix B); without, those whose codes vary less than ``prune`` times the most varying latent.
-    Constant latents never vote. If no latent is left, the score is 1/K, the accuracy of a blind guess.
+    Collapsed latents take no part. With ``scales`` these are the ones with mean scale^2 > 0.95 times the prior's
+    variance (posterior = prior, FAC appendix B); without, those whose codes vary less than ``prune`` times the most
+    varying latent. Constant latents never vote. If no latent is left, the score is 1/K, the accuracy of a blind guess.
 
     Codes are drawn without replacement where a value has ``samples`` of them and with replacement otherwise;
     values with a single sample are excluded. Continuous factors are cut into 20 bins.
@@ -72,10 +83,11 @@ def factor_vae_score(
     * ``disentanglement_lib``: 64 codes, 10,000 + 5,000 votes, a latent is pruned if its standard deviation is below
       0.05, and with no latent left the score is 0;
     * ``disent``: the same without pruning (but a constant latent, which there turns the score into noise, is out);
-    * ``ubisoft``: 200 codes, 800 + 800 votes, deviation below 0.05 pruned, and rescaled, (accuracy - 1/K) / (1 - 1/K).
+    * ``ubisoft``: 200 codes, 800 + 800 votes, factors cut into 10 bins, deviation below 0.05 pruned, and rescaled,
+      (accuracy - 1/K) / (1 - 1/K), at least 0.
 
     Args:
-        codes: (n, latents) posterior means, or classes 0, 1, ... with ``discrete``.
+        codes: (n, latents) posterior means, or classes where ``discrete`` says so; 20 or more.
         factors: (n, K) factor values.
         rng: source of all draws.
         mode: whose definition.
@@ -84,7 +96,10 @@ def factor_vae_score(
         votes: votes that train the classifier.
         evaluation_votes: votes that test it.
         prune: spread below which a latent counts as collapsed, used without ``scales``.
-        discrete: codes are classes: their variance is Gini's, the chance that two codes differ, halved (FAC Eq. 4).
+        discrete: which latents are classes, or whether all are: their variance is Gini's, the chance that two codes
+            differ, halved (FAC Eq. 4).
+        prior_variances: of each latent; none: 1, that of N(0, 1).
+        interval: whether to compute one.
 
     References:
         Kim & Mnih 2018 (FAC), section 4 and appendix B.
@@ -96,15 +111,18 @@ def factor_vae_score(
 
     """
     protocol = _protocol(mode, samples, votes, evaluation_votes, prune)
-    codes, table = check_pair(codes, factors)
-    classes, sizes = factor_classes(table)
+    codes, table = check_pair(codes, factors, least=20)
+    classes, sizes = vote_classes(table, protocol)
     sd = None if scales is None else check_scales(scales, codes)
-    active = _active(codes, sd, mode, protocol.prune)
+    active = _active(codes, sd, mode, protocol.prune, prior_variances)
     constants = _constants(mode, protocol, active, sd is not None)
+    of_classes = _discrete_columns(discrete, codes.shape[1])
+    if of_classes.any():
+        constants["discrete"] = np.flatnonzero(of_classes).tolist()
     if not active.any():
         return _empty(mode, protocol, len(sizes), constants)
-    plan, blocks = plan_votes(classes, sizes, protocol, rng, plan_groups)
-    return _score(codes[:, active], plan, blocks, len(sizes), mode, protocol, constants, discrete)
+    votes_ = plan_votes(classes, sizes, protocol, rng, plan_groups, least=protocol.samples, interval=interval)
+    return _score(codes[:, active], votes_, len(sizes), mode, protocol, constants, of_classes[active])
 
 
 def factor_vae_score_of(
@@ -150,12 +168,13 @@ def factor_vae_score_of(
     once = EncodeOnce(encode, dataset) if once is None else once
     plan = once.groups(protocol.total, protocol.samples, rng)
     codes, sd = check_codes(once.means), once.scales
-    active = _active(codes, sd, mode, protocol.prune)
+    active = _active(codes, sd, mode, protocol.prune, None)
     factors = sum(size != 1 for size in dataset.space.sizes)
     constants = _constants(mode, protocol, active, sd is not None)
     if not active.any():
         return _empty(mode, protocol, factors, constants)
-    return _score(codes[:, active], plan, None, factors, mode, protocol, constants, discrete=False)
+    none = np.zeros(int(active.sum()), np.bool_)
+    return _score(codes[:, active], Votes(plan), factors, mode, protocol, constants, none, fresh=True)
 
 
 def _protocol(
@@ -186,17 +205,24 @@ def _empty(mode: str, protocol: _Protocol, factors: int, constants: dict[str, An
 
 def _score(
     codes: Floats,
-    plan: Plan,
-    blocks: Plan | None,
+    planned: Votes,
     factors: int,
     mode: str,
     protocol: _Protocol,
     constants: dict[str, Any],
-    discrete: bool,
+    discrete: NDArray[np.bool_],
+    fresh: bool = False,
 ) -> Score:
-    """The score of the codes (n, active latents)."""
-    votes = protocol.votes
-    stillest = _stillest_classes if discrete else _stillest
+    """The score of the codes (n, active latents), of which those are classes that ``discrete`` marks.
+
+    ``fresh``: every vote has codes of its own.
+    """
+    votes, plan, blocks = protocol.votes, planned.plan, planned.blocks
+
+    def stillest(z: Floats, votes: Plan) -> Integers:
+        answers: Integers = _shares(z, votes, discrete).argmin(axis=1)
+        return answers
+
     answers = stillest(codes, plan)
     table = np.zeros((codes.shape[1], factors), dtype=np.int64)
     np.add.at(table, (answers[:votes], plan.asked[:votes]), 1)
@@ -210,10 +236,23 @@ def _score(
         None if blocks is None else classifier[stillest(codes, blocks)] == blocks.asked,
         _REFERENCE,
         {**constants, "vote_table": table.tolist()},
+        None if fresh or blocks is not None else planned.no_interval,
     )
 
 
-def _active(codes: Floats, scales: Floats | None, mode: str, prune: float) -> NDArray[np.bool_]:
+def _discrete_columns(discrete: Sequence[int] | bool, latents: int) -> NDArray[np.bool_]:
+    """Which latents are classes, (latents,)."""
+    if isinstance(discrete, bool):
+        return np.full(latents, discrete)
+    wrong = [j for j in discrete if not 0 <= j < latents]
+    if wrong:
+        raise UnweaveError(f"discrete must name latents from 0 to {latents - 1}, got {wrong[0]}")
+    return np.isin(np.arange(latents), list(discrete))
+
+
+def _active(
+    codes: Floats, scales: Floats | None, mode: str, prune: float, prior_variances: Sequence[float] | None
+) -> NDArray[np.bool_]:
     spread: Floats = codes.std(axis=0)
     # Rounding gives a constant column of large numbers a tiny spread; dividing by it would let it win.
     moves: NDArray[np.bool_] = spread > 1e-9 * np.maximum(np.abs(codes).max(axis=0), 1e-30)
@@ -222,35 +261,51 @@ def _active(codes: Floats, scales: Floats | None, mode: str, prune: float) -> ND
     elif scales is None:
         moves[spread < prune * spread.max()] = False
     else:
-        moves[np.mean(scales**2, axis=0) > COLLAPSED_VARIANCE] = False
+        own = np.ones(codes.shape[1]) if prior_variances is None else np.asarray(prior_variances, float)
+        if own.shape != (codes.shape[1],):
+            raise UnweaveError(
+                f"prior_variances must have one number for each of {codes.shape[1]} latents, got {own.shape}"
+            )
+        moves[np.mean(scales**2, axis=0) > COLLAPSED_VARIANCE * own] = False
     return moves
 
 
-def _stillest(codes: Floats, plan: Plan) -> Integers:
-    """For each vote the latent with the smallest variance, (votes,)."""
+def _shares(codes: Floats, plan: Plan, discrete: NDArray[np.bool_]) -> Floats:
+    """The variance of each latent in each vote as a share of its variance over all codes, (votes, latents).
+
+    That of classes is Gini's; the shares of both kinds are 1 where the fixed factor does not matter.
+    """
+    shares = np.empty((len(plan.rows), codes.shape[1]))
+    for of_classes, columns in ((False, ~discrete), (True, discrete)):
+        if columns.any():
+            measure = _gini_shares if of_classes else _variance_shares
+            shares[:, columns] = measure(codes[:, columns], plan)
+    return shares
+
+
+def _variance_shares(codes: Floats, plan: Plan) -> Floats:
     codes = (codes - codes.mean(axis=0)) / codes.std(axis=0)
-    answers = np.empty(len(plan.rows), dtype=np.int64)
+    shares = np.empty((len(plan.rows), codes.shape[1]))
     # A few hundred votes at a time keep the gathered codes within the processor's cache.
     for start in range(0, len(plan.rows), 256):
         drawn = codes[plan.rows[start : start + 256]]
-        centre = drawn.mean(axis=1, keepdims=True)
-        drawn -= centre
-        answers[start : start + 256] = np.einsum("vsd,vsd->vd", drawn, drawn).argmin(axis=1)
-    return answers
+        drawn -= drawn.mean(axis=1, keepdims=True)
+        shares[start : start + 256] = np.einsum("vsd,vsd->vd", drawn, drawn) / (drawn.shape[1] - 1)
+    return shares
 
 
-def _stillest_classes(codes: Floats, plan: Plan) -> Integers:
-    """The same for codes that are classes: N^2 - sum_c n_c^2 is Gini's variance up to a constant."""
+def _gini_shares(codes: Floats, plan: Plan) -> Floats:
+    """N^2 - sum_c n_c^2 is Gini's variance up to N (N - 1)."""
     classes = np.stack([np.unique(column, return_inverse=True)[1] for column in codes.T], axis=1)
     sizes = int(classes.max()) + 1
     n, latents = classes.shape
     whole = np.stack([n**2 - np.sum(np.bincount(c) ** 2) for c in classes.T]) / n**2
-    answers = np.empty(len(plan.rows), dtype=np.int64)
+    shares = np.empty((len(plan.rows), latents))
     for start in range(0, len(plan.rows), 256):
         drawn = classes[plan.rows[start : start + 256]]
         votes, samples = drawn.shape[:2]
         cell = (np.arange(votes)[:, None, None] * latents + np.arange(latents)) * sizes + drawn
         counts = np.bincount(cell.ravel(), minlength=votes * latents * sizes).reshape(votes, latents, sizes)
         gini = samples**2 - np.sum(counts**2, axis=2)
-        answers[start : start + 256] = np.argmin(gini / whole, axis=1)
-    return answers
+        shares[start : start + 256] = gini / (samples * (samples - 1)) / whole
+    return shares

@@ -8,7 +8,7 @@ from unweave.metrics.score import Score, interval_of_mean
 from unweave.metrics.validation import check_codes
 
 
-def hoyer(codes: ArrayLike, *, normalised: bool = True) -> Score:
+def hoyer(codes: ArrayLike, *, normalised: bool = True, interval: bool = True) -> Score:
     """Hoyer sparsity, in [0, 1]: 0 if all entries of a code are equally large, 1 if all but one are zero.
 
     Hoyer(z) = ( sqrt(d) - ||z||_1 / ||z||_2 ) / ( sqrt(d) - 1 ), averaged over the codes. The code of the paper divides
@@ -18,6 +18,7 @@ def hoyer(codes: ArrayLike, *, normalised: bool = True) -> Score:
     Args:
         codes: (n, latents), two latents or more.
         normalised: divide each latent by its standard deviation.
+        interval: whether to compute one.
 
     References:
         Mathieu et al. 2019 (DEC), section 6.3 and appendix B; Hurley & Rickard 2008.
@@ -44,8 +45,8 @@ def hoyer(codes: ArrayLike, *, normalised: bool = True) -> Score:
     return Score(
         "hoyer",
         value,
-        None if low is None else max(0.0, low),
-        None if high is None else min(1.0, high),
+        None if low is None or not interval else max(0.0, low),
+        None if high is None or not interval else min(1.0, high),
         reference="Mathieu et al. 2019 (DEC), section 6.3",
         constants={"normalised": normalised, "samples": len(z), "latents": z.shape[1]},
     )

@@ -1,14 +1,24 @@
 """InfoMEC: modularity, compactness and explicitness in one unit, shares of information."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
-from unweave.metrics.information import JointCounts
-from unweave.metrics.linear import fit_softmax
-from unweave.metrics.score import Score, interval_of_terms
+from unweave.metrics.information import (
+    CROWDED,
+    DOUBTFUL,
+    STEADY,
+    UNSTEADY,
+    JointCounts,
+    neighbour_information,
+    wider_bins,
+    wider_range,
+)
+from unweave.metrics.linear import Loss, Softmax, fit_softmax
+from unweave.metrics.score import Score, Span, interval_of_terms, no_span, span_of
 from unweave.metrics.validation import (
     Floats,
     Integers,
@@ -23,6 +33,7 @@ ACTIVE_SHARE = 1 / 8
 """A latent is active if its range exceeds this share of the largest range."""
 
 Estimator = Literal["bins", "neighbours"]
+_REFERENCE = "Hsu et al. 2023, section 4"
 
 
 def infomec(
@@ -31,6 +42,7 @@ def infomec(
     *,
     estimator: Estimator = "bins",
     bins: int = 20,
+    interval: bool = True,
 ) -> dict[str, Score]:
     """InfoMEC: ``infomec_modularity``, ``infomec_compactness`` and ``infomec_explicitness``, each in [0, 1].
 
@@ -40,23 +52,31 @@ def infomec(
         compactness = mean_k ( max_j N_jk / sum_j N_jk - 1/J ) / (1 - 1/J)
         explicitness = mean_k ( H_0 - H_k ) / H_0,
 
-    H_k being the cross-entropy of an unpenalised multinomial logistic regression of factor k on all codes, classes
-    balanced and in-sample, and H_0 that of one without codes. A latent is active if its range exceeds an eighth of the
-    largest. Intervals are 1.96 standard errors: those of the first two from the influence of each sample on what is
-    counted, around the score of the informations less their bias (none for neighbours), that of the last from its mean.
+    H_k being the mean loss, over the codes it was fitted to, of an unpenalised multinomial logistic regression of
+    factor k on all active codes with balanced classes, and H_0 = log |V_k| that of one without codes. A latent is
+    active if its range exceeds an eighth of the largest. The authors stop the regression after 100 steps; here it is
+    solved.
+
+    Corrected values are those of a large sample: the first two of the informations less their bias, where latents that
+    independence explains count nothing, the last less its optimism, (V_a + V_b) / 2 - V for the values of two halves of
+    the codes. Intervals are 1.96 standard errors, from the influence of each sample. Neighbours have none; the first
+    two have none if codes are few for the cells, if the range of the codes moves the bins or the active latents, or if
+    a latent can hardly be told from noise; the last has none if a value has fewer than ten codes for a weight of its
+    classifier.
 
     Args:
         codes: (n, latents) posterior means.
         factors: (n, K) factor values; continuous ones are cut into 20 bins.
         estimator: of the mutual information: ``bins`` or, as its authors recommend, nearest ``neighbours`` (slower).
         bins: of the first.
+        interval: whether to compute intervals.
 
     References:
         Hsu et al. 2023, "Disentanglement via latent quantization", section 4.
 
     Example:
         >>> v = np.stack(np.meshgrid(range(6), range(6)), -1).reshape(-1, 2)
-        >>> {name: round(score.value, 1) for name, score in infomec(v, v).items()}
+        >>> {name: round(score.value, 3) for name, score in infomec(v, v).items()}
         {'infomec_modularity': 1.0, 'infomec_compactness': 1.0, 'infomec_explicitness': 1.0}
 
     """
@@ -68,18 +88,6 @@ def infomec(
     active = spans > spans.max() * ACTIVE_SHARE
     kept = codes[:, active]
     shares, joint = _shares(kept, classes, sizes, estimator, bins)
-    values = _focus(shares.T), _focus(shares)
-    intervals: list[tuple[float | None, float | None]] = [(None, None), (None, None)]
-    if joint is None:
-        intervals = [(0.0, 0.0), (0.0, 0.0)]
-    elif estimator == "bins":
-        entropies = np.where(joint.entropies > 1e-12, joint.entropies, 1.0)
-        unbiased = joint.unbiased() / entropies
-        intervals = [
-            interval_of_terms(_focus(unbiased.T), _influence(joint, _slopes(shares.T).T)),
-            interval_of_terms(_focus(unbiased), _influence(joint, _slopes(shares))),
-        ]
-    explicit, terms, optimism = _explicitness(kept, classes)
     constants = {
         "estimator": estimator,
         "bins": bins,
@@ -87,17 +95,60 @@ def infomec(
         "active_latents": np.flatnonzero(active).tolist(),
         "information_shares": shares.tolist(),
     }
-    reference = "Hsu et al. 2023, section 4"
-    names = ("infomec_modularity", "infomec_compactness")
+    spans_of: tuple[Span, Span] = (no_span(), no_span())
+    if joint is None:
+        spans_of = (span_of(0.0, 0.0, 0.0, 0.0), span_of(0.0, 0.0, 0.0, 0.0))
+    elif interval and estimator == "bins":
+        spans_of = _spans(codes, active, joint, sizes, bins)
+    elif interval:
+        spans_of = (no_span(_NEIGHBOURS), no_span(_NEIGHBOURS))
+    values = {"infomec_modularity": _focus(shares.T), "infomec_compactness": _focus(shares)}
     scores = {
-        name: Score(name, value, *interval, reference=reference, constants=constants)
-        for name, value, interval in zip(names, values, intervals, strict=True)
+        name: Score(name, value, reference=_REFERENCE, constants=constants, **span)
+        for (name, value), span in zip(values.items(), spans_of, strict=True)
     }
-    low, high = interval_of_terms(explicit - optimism, terms)
-    scores["infomec_explicitness"] = Score(
-        "infomec_explicitness", explicit, low, high, reference=reference, constants=constants
-    )
+    name = "infomec_explicitness"
+    explicit, span = _explicitness(kept, classes, interval)
+    scores[name] = Score(name, explicit, reference=_REFERENCE, constants=constants, **span)
     return scores
+
+
+_NEIGHBOURS = "the error of nearest neighbours is not known"
+
+
+def _spans(
+    codes: Floats, active: NDArray[np.bool_], joint: JointCounts, sizes: tuple[int, ...], bins: int
+) -> tuple[Span, Span]:
+    """The corrected modularity and compactness with their intervals, or why there are none."""
+    if joint.crowded:
+        return no_span(CROWDED), no_span(CROWDED)
+    informed, doubtful = joint.informed()
+    if doubtful.any():
+        return no_span(DOUBTFUL), no_span(DOUBTFUL)
+    grown = np.ptp(wider_range(codes), axis=0)
+    binned = wider_bins(codes[:, active], bins)
+    if binned is None or not np.array_equal(active, grown > grown.max() * ACTIVE_SHARE):
+        return no_span(UNSTEADY), no_span(UNSTEADY)
+    wider = JointCounts.of(binned, bins, joint.classes, sizes)
+    found, plain = [], _known(joint, None)
+    for turn in (np.transpose, np.asarray):
+        shares = turn(_known(joint, informed))
+        centre, influence = _focus(shares), _influence(joint, turn(_slopes(shares)))
+        error = float(np.std(influence)) / float(np.sqrt(len(codes)))
+        drift = abs(_focus(turn(_known(wider, informed))) - centre)
+        if drift > STEADY * error:
+            found.append(no_span(UNSTEADY))
+        else:
+            found.append(span_of(_focus(turn(plain)), centre, *interval_of_terms(centre, influence)))
+    return found[0], found[1]
+
+
+def _known(joint: JointCounts, informed: NDArray[np.bool_] | None) -> Floats:
+    """I(z_j; v_k) / H(v_k), (active latents, K): plain, or less its bias and 0 for latents that know nothing."""
+    entropies = np.where(joint.entropies > 1e-12, joint.entropies, 1.0)
+    if informed is None:
+        return np.asarray(joint.information / entropies)
+    return np.asarray(np.where(informed[:, None], joint.unbiased(), 0.0) / entropies)
 
 
 def _shares(
@@ -107,13 +158,10 @@ def _shares(
     if codes.shape[1] == 0:
         return np.zeros((0, len(sizes))), None
     joint = JointCounts.of(equal_width_bins(codes, bins), bins, classes, sizes)
-    information = joint.information
-    if estimator == "neighbours":
-        from sklearn.feature_selection import mutual_info_classif
-
-        columns = [mutual_info_classif(codes, column, random_state=0) for column in classes.T]
-        information = np.stack(columns, axis=1)
-    return information / np.where(joint.entropies > 1e-12, joint.entropies, 1.0), joint
+    if estimator == "bins":
+        return _known(joint, None), joint
+    entropies = np.where(joint.entropies > 1e-12, joint.entropies, 1.0)
+    return neighbour_information(codes, classes) / entropies, joint
 
 
 def _slopes(shares: Floats) -> Floats:
@@ -149,30 +197,73 @@ def _focus(shares: Floats) -> float:
     rows = len(shares)
     if rows == 0 or shares.shape[1] == 0:
         return 0.0
-    totals = shares.sum(axis=0)
-    top = np.where(totals > 1e-12, shares.max(axis=0) / np.where(totals > 1e-12, totals, 1.0), 1 / rows)
+    best = shares.max(axis=0)
+    totals = np.maximum(shares.sum(axis=0), best)  # informations less their bias may lie a little below 0
+    top = np.where(totals > 1e-12, best / np.where(totals > 1e-12, totals, 1.0), 1 / rows)
     if rows == 1:
         return float(np.mean(totals > 1e-12))
     return float(np.clip(np.mean((top - 1 / rows) / (1 - 1 / rows)), 0.0, 1.0))
 
 
-def _explicitness(codes: Floats, classes: Integers) -> tuple[float, Floats, float]:
-    """The score, the effect of each sample on it, and how much of it is due to testing on the training codes."""
-    n = len(codes)
-    z = standardised(codes)
-    values, terms, optimism = [], np.zeros(n), 0.0
-    for column in classes.T:
-        present, labels = np.unique(column, return_inverse=True)
-        labels = labels.reshape(-1)
-        weights = (n / (len(present) * np.bincount(labels)))[labels]
-        # A small penalty bounds the weights where the classes can be separated without error.
-        model = fit_softmax(z, labels, len(present), ridge=1e-3, sample_weights=weights)
-        losses = -model.log_probabilities(z)[np.arange(n), labels]
-        null = np.log(len(present))
-        values.append(1 - float(np.mean(weights * losses)) / null)
-        # A maximum of the likelihood lies above its large-sample value by half a nat per free weight.
-        optimism += (
-            min((z.shape[1] + 1) * (len(present) - 1) / (2 * n), 1 - values[-1]) / null / classes.shape[1]
-        )
-        terms -= weights * (losses - np.mean(weights * losses)) / null / classes.shape[1]
-    return float(np.clip(np.mean(values), 0.0, 1.0)), terms, optimism
+FEWEST = 10
+"""Codes of a value for each weight of its classifier, below which the optimism of a fit is not known."""
+
+
+def _explicitness(codes: Floats, classes: Integers, interval: bool) -> tuple[float, Span]:
+    """The score and its interval."""
+    if not codes.shape[1]:
+        return 0.0, span_of(0.0, 0.0, 0.0, 0.0)  # nothing is known of any factor
+    n, z = len(codes), standardised(codes)
+    fits = [_fit(z, column) for column in classes.T]
+    value = float(np.clip(np.mean([fit.value for fit in fits]), 0.0, 1.0))
+    if not interval:
+        return value, no_span()
+    fewest = min(int(np.bincount(fit.labels).min()) for fit in fits)
+    if fewest < FEWEST * (z.shape[1] + 1):
+        return value, no_span("a value has too few codes for the weights of its classifier")
+    order = np.random.default_rng(0).permutation(n)
+    halves = [
+        np.mean([_fit(z[rows], fit.labels[rows], fit.model).value for fit in fits])
+        for rows in (order[: n // 2], order[n // 2 :])
+    ]
+    centre = float(np.clip(2 * value - np.mean(halves), 0.0, 1.0))
+    influence = np.mean([_effect(z, fit) for fit in fits], axis=0)
+    if value > 1 - 1e-6:  # separated: all codes agree
+        centre, influence = value, np.zeros(n)
+    return value, span_of(value, centre, *interval_of_terms(centre, influence))
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """A regression of one factor: the share of its entropy that the codes explain, and the loss of each code."""
+
+    model: Softmax
+    labels: Integers
+    weights: Floats
+    losses: Floats
+    value: float
+
+
+def _fit(z: Floats, column: Integers, start: Softmax | None = None) -> _Fit:
+    present, labels = np.unique(column, return_inverse=True)
+    labels = labels.reshape(-1)
+    weights = (len(z) / (len(present) * np.bincount(labels)))[labels]
+    # So small a penalty changes nothing but that weights stay finite where classes can be separated.
+    model = fit_softmax(z, labels, len(present), ridge=1e-9, sample_weights=weights, start=start)
+    losses = -model.log_probabilities(z)[np.arange(len(z)), labels]
+    return _Fit(model, labels, weights, losses, 1 - float(np.mean(losses)) / float(np.log(len(present))))
+
+
+def _effect(z: Floats, fit: _Fit) -> Floats:
+    """The effect of each sample on the share, (n,): by its own loss, and by moving the weights of all the others.
+
+    The weights minimise the balanced loss, not the plain one, whose gradient at them is therefore not 0.
+    """
+    n, classes = len(z), fit.model.weights.shape[1]
+    loss = Loss(z, fit.labels, fit.weights, np.full((z.shape[1] + 1, 1), 1e-9), classes, np.float64)
+    beta = np.vstack([fit.model.weights, fit.model.intercepts])
+    loss.cost(beta)
+    plain = loss.design.T @ (loss.errors() / fit.weights[:, None]) / n
+    moved = loss.solve(plain)
+    pull = np.einsum("nk,nk->n", loss.errors(), loss.design @ moved)
+    return np.asarray((n * pull - (fit.losses - fit.losses.mean())) / np.log(classes))

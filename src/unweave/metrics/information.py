@@ -1,13 +1,16 @@
 """Mutual information of binned codes and factors, with its sampling error and bias."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import xlogy
+from scipy.special import chdtrc, xlogy
 
+from unweave.errors import UnweaveError
 from unweave.metrics.validation import (
+    CONTINUOUS_VALUES,
     Floats,
     Integers,
     check_count,
@@ -41,10 +44,10 @@ def mutual_information(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20) 
 
 @dataclass(frozen=True)
 class JointCounts:
-    """JointCounts counts of every binned latent with every factor, and what follows from them.
+    """Counts of every binned latent with every factor, and what follows from them.
 
     ``information`` (latents, K), ``entropies`` of the factors (K,) and ``code_entropies`` of the latents (latents,) are
-    in nats. ``ratios`` and ``biases`` give the error of the information of a pair.
+    in nats. ``ratios`` and ``freedoms`` give the error of the information of a pair.
 
     Example:
         >>> v = np.arange(40)[:, None] % 2
@@ -110,17 +113,134 @@ class JointCounts:
         return np.asarray(table.take(self.classes[:, factor]))
 
     def unbiased(self) -> Floats:
-        """The informations less the bias of counting, not below 0, (latents, K)."""
-        latents, factors = self.information.shape
-        free = [[self.freedoms(j, k) for k in range(factors)] for j in range(latents)]
-        less: Floats = self.information - np.array(free) / (2 * self.binned.shape[1])
-        return np.maximum(less, 0.0)
+        """The informations less the bias of counting, (latents, K); below 0 where that is larger."""
+        return np.asarray(self.information - self.freedoms / (2 * self.binned.shape[1]))
 
-    def freedoms(self, latent: int, factor: int) -> int:
-        """Occupied cells - rows - columns + 1: over 2 n the bias of the pair's information (Miller-Madow)."""
-        counts = self.counts[factor][latent]
-        rows, columns = int(np.any(counts, axis=1).sum()), int(np.any(counts, axis=0).sum())
-        return int((counts > 0).sum()) - rows - columns + 1
+    @cached_property
+    def freedoms(self) -> Floats:
+        """Occupied cells - rows - columns + 1, (latents, K): over 2 n the bias of an information (Miller-Madow)."""
+        found = np.empty(self.information.shape)
+        for k, counts in enumerate(self.counts):
+            held = counts > 0
+            rows, columns = held.any(axis=2).sum(axis=1), held.any(axis=1).sum(axis=1)
+            found[:, k] = held.sum(axis=(1, 2)) - rows - columns + 1
+        return found
+
+    def informed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which latents know something of a factor beyond doubt, and which perhaps, (latents,) each.
+
+        2 n I of independent variables follows a chi-squared distribution with as many degrees of freedom as
+        :attr:`freedoms` counts: a latent is informed if its largest one would come by chance less often than once in
+        10,000 times, and perhaps informed if it would come more often than once in a billion times all the same.
+        """
+        chance = chdtrc(np.maximum(self.freedoms, 1.0), 2 * self.binned.shape[1] * self.information)
+        least = chance.min(axis=1) * chance.shape[1]
+        return least < 1e-4, (least < 1e-4) & (least > 1e-9)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether codes are so few that their bias is not known: fewer than 3 for an occupied cell."""
+        cells = max(int((counts > 0).sum(axis=(1, 2)).max()) for counts in self.counts)
+        return int(self.binned.shape[1]) < 3 * cells
+
+
+def neighbour_information(codes: Floats, classes: Integers) -> Floats:
+    """I(z_j; v_k) in nats by the distance to the third nearest code of the same class, (latents, K).
+
+    A latent with at most 64 values is one of classes, whose frequencies are counted. Distances between copies of a
+    continuous code are 0, from which nothing can be estimated: copies are an error.
+
+    References:
+        Ross 2014, "Mutual information between discrete and continuous data sets", as in scikit-learn.
+
+    Example:
+        >>> v = np.arange(40)[:, None] % 2
+        >>> neighbour_information(v * 1.0, v).round(4).tolist()
+        [[0.6931]]
+
+    """
+    from sklearn.feature_selection import mutual_info_classif
+
+    information = np.empty((codes.shape[1], classes.shape[1]))
+    for j, code in enumerate(codes.T):
+        values, cells = np.unique(code, return_inverse=True)
+        if len(values) <= CONTINUOUS_VALUES:
+            binned = cells.reshape(1, -1).astype(np.int64)
+            sizes = tuple(int(size) + 1 for size in classes.max(axis=0))
+            information[j] = JointCounts.of(binned, len(values), classes, sizes).information[0]
+            continue
+        if len(values) < 0.9 * len(code):
+            raise UnweaveError(
+                f"nearest neighbours need codes that differ, latent {j} has {len(values)} values in {len(code)} "
+                f"samples: give every image once, or count bins"
+            )
+        for k, column in enumerate(classes.T):
+            information[j, k] = mutual_info_classif(code[:, None], column, random_state=0)[0]
+    return information
+
+
+def class_entropies(classes: Integers) -> Floats:
+    """The entropy of each column of classes (n, K) in nats, (K,).
+
+    Example:
+        >>> class_entropies(np.array([[0, 0], [1, 1]])).round(4).tolist()
+        [0.6931, 0.6931]
+
+    """
+    shares = [np.bincount(column) / len(column) for column in classes.T]
+    return np.array([-float(np.sum(xlogy(p, p))) for p in shares])
+
+
+def wider_range(codes: Floats) -> Floats:
+    """The least and the largest of 128 times as many codes, about, (2, latents).
+
+    Of random halves the largest is sum_i x_(i) 2^-i on average, x_(i) being the i-th largest code, and of quarters
+    sum_i x_(i) 3^(i-1) 4^-i. So a maximum grew by g from a half to the whole, and by r g from a quarter to a half: r =
+    2 if the codes end at an edge, 1 if they thin out exponentially. Seven more doublings add g (1/r + 1/r^2 + ... +
+    1/r^7). All latents and both ends share one r.
+
+    Example:
+        >>> wider_range(np.arange(101.0)[:, None]).round().tolist()
+        [[-1.0], [101.0]]
+
+    """
+    count = min(32, len(codes))
+    rank = np.arange(count)
+    half, quarter = 0.5 ** (rank + 1), 0.75**rank / 4
+    ends, grown = [], []
+    for sign in (-1, 1):
+        top = -np.sort(-np.partition(sign * codes, len(codes) - count, axis=0)[-count:], axis=0)
+        of_half, of_quarter = half @ top / half.sum(), quarter @ top / quarter.sum()
+        ends.append(top[0])
+        grown.append((top[0] - of_half, of_half - of_quarter))
+    last, before = np.array(grown).transpose(1, 0, 2)
+    spread = np.maximum(np.ptp(codes, axis=0), 1e-300)
+    ratio = max(float(np.sum(before / spread)) / max(float(np.sum(last / spread)), 1e-300), 0.8)
+    more = last * float(np.sum(ratio ** -np.arange(1.0, 8.0)))
+    return np.stack([-ends[0] - more[0], ends[1] + more[1]])
+
+
+def wider_bins(codes: Floats, bins: int) -> Integers | None:
+    """Bins of the codes, (latents, n), over :func:`wider_range`; None if that is wider by more than a tenth.
+
+    Where a score differs between these bins and its own, it has no large-sample limit within reach.
+
+    Example:
+        >>> wider_bins(np.arange(100.0)[:, None], 2).sum()
+        np.int64(50)
+
+    """
+    ends = wider_range(codes)
+    if np.any(np.ptp(ends, axis=0) > 1.1 * np.ptp(codes, axis=0)):
+        return None
+    return equal_width_bins(np.vstack([codes, ends]), bins)[:, :-2]
+
+
+UNSTEADY = "the bins follow the range of the codes, which grows with their number, and the score with it"
+CROWDED = "the codes are too few for so many cells to be counted"
+DOUBTFUL = "a latent can hardly be told from noise"
+STEADY = 0.4
+"""The largest drift of a score, in standard errors, that its interval bears: it then covers 93 % and more."""
 
 
 def _sum_xlogx(counts: NDArray[Any]) -> Floats:

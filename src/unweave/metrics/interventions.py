@@ -72,11 +72,7 @@ def plan_groups(
     for k, size in enumerate(sizes):
         mine = np.flatnonzero(asked == k)
         order, counts, firsts = _sorted(classes[:, k], size)
-        usable = np.flatnonzero(counts > 1)
-        if len(usable) == 0:
-            raise UnweaveError(
-                f"every value of factor {k} occurs only once, so no two codes share it: encode more images"
-            )
+        usable = _repeated(counts, k)
         values = usable[rng.integers(0, len(usable), len(mine))]
         rows[mine] = order[firsts[values, None] + draw_subsets(counts[values], samples, rng)]
     return Plan(asked, rows)
@@ -102,6 +98,30 @@ def plan_pairs(
         value = classes[first, k]
         partner = firsts[value] + (rng.random(first.shape) * counts[value]).astype(np.int64)
         rows[mine] = np.stack([first, order[partner]], axis=2)
+    return Plan(asked, rows)
+
+
+def plan_even_pairs(
+    classes: Integers, sizes: tuple[int, ...], votes: int, pairs: int, rng: np.random.Generator
+) -> Plan:
+    """As :func:`plan_pairs`, but all values that occur twice are equally likely and the two of a pair differ.
+
+    Example:
+        >>> plan = plan_even_pairs(np.array([[0], [0], [1], [1]]), (2,), 5, 3, np.random.default_rng(0))
+        >>> bool((plan.rows[..., 0] != plan.rows[..., 1]).all())
+        True
+
+    """
+    asked = rng.integers(0, len(sizes), votes)
+    rows = np.empty((votes, pairs, 2), dtype=np.int64)
+    for k, size in enumerate(sizes):
+        mine = np.flatnonzero(asked == k)
+        order, counts, firsts = _sorted(classes[:, k], size)
+        values = _repeated(counts, k)[rng.integers(0, int(np.sum(counts > 1)), (len(mine), pairs))]
+        one = (rng.random(values.shape) * counts[values]).astype(np.int64)
+        step = 1 + (rng.random(values.shape) * (counts[values] - 1)).astype(np.int64)
+        other = (one + step) % counts[values]
+        rows[mine] = order[firsts[values][..., None] + np.stack([one, other], axis=2)]
     return Plan(asked, rows)
 
 
@@ -249,6 +269,16 @@ class EncodeOnce:
         raise UnweaveError(
             "the data set holds out nearly all images with a factor fixed: there is nothing to encode"
         )
+
+
+def _repeated(counts: Integers, factor: int) -> Integers:
+    """The values of a factor that occur twice or more."""
+    usable = np.flatnonzero(counts > 1)
+    if len(usable) == 0:
+        raise UnweaveError(
+            f"every value of factor {factor} occurs only once, so no two codes share it: encode more images"
+        )
+    return usable
 
 
 def _sorted(column: Integers, size: int) -> tuple[Integers, Integers, Integers]:

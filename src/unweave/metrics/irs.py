@@ -1,16 +1,23 @@
 """IRS: how little a latent moves when everything but its factor is changed."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, check_choice
-from unweave.metrics.score import Score, clipped
-from unweave.metrics.validation import Floats, Integers, check_count, check_pair, factor_classes
+from unweave.metrics.information import STEADY, wider_range
+from unweave.metrics.score import Score, Span, clipped, no_span
+from unweave.metrics.validation import Floats, Integers, check_pair, equal_width_bins, factor_classes
 
 Mode = Literal["paper", "disentanglement_lib", "ubisoft"]
-MODES: dict[str, float] = {"paper": 1.0, "disentanglement_lib": 0.99, "ubisoft": 1.0}
+MODES: dict[str, tuple[float, int | None]] = {
+    "paper": (1.0, None),
+    "disentanglement_lib": (0.99, 20),
+    "ubisoft": (1.0, 10),
+}
+"""Definitions in use: the quantile of deviations, and the bins of the factors."""
 LEAST = 200
 """Fewer codes than these have no interval."""
 
@@ -21,21 +28,21 @@ def irs(
     *,
     mode: Mode = "disentanglement_lib",
     quantile: float | None = None,
-    intervals: int = 1,
+    interval: bool = True,
 ) -> Score:
-    """Interventional robustness score, in [0, 1]: 1 if each latent stays constant while its factor does.
+    """Interventional robustness score: 1 if each latent stays constant while its factor does, and -1 at the least.
 
     With m_j(v) the mean of latent j over the codes whose factor k has value v, and d_jk the mean over v of the
     ``quantile`` of |z_j - m_j(v)| among them,
 
         IRS = sum_j w_j max_k ( 1 - d_jk / w_j ) / sum_j w_j,    w_j = max |z_j - mean z_j|.
 
-    A constant latent has no weight. With few codes for a value the deviations within it are underestimated, so
-    encode many images.
+    A constant latent has no weight. Independent codes score little above 0; below 0 codes of one value deviate
+    further from their own mean than from that of all. With few codes for a value the deviations within it are
+    underestimated, so encode many images.
 
-    The interval covers the mean of the score over samples of this number of codes: w_j, a maximum, grows with the
-    number without limit unless the codes are bounded, so there need not be a value of infinitely many. It is 1.96
-    standard errors of IRS = 1 - sum_j d_j / sum_j w_j, from the effect of each sample on both sums:
+    The interval covers the mean of the score over samples of this number of codes. It is 1.96 standard errors of
+    IRS = 1 - sum_j d_j / sum_j w_j, from the effect of each sample on both sums:
 
     * on a quantile, (quantile - [deviation <= d]) / density;
     * on a maximum, that of the largest code alone, whose standard deviation is that of the extreme value distribution
@@ -43,14 +50,18 @@ def irs(
     * on w_j, if both ends of latent j are equally far from its mean (within sqrt(log n) standard errors): the larger of
       two equals has 1 - 2 / pi of the variance that their difference brings.
 
-    Modes: ``disentanglement_lib``: quantile 0.99; ``paper`` and ``ubisoft``: quantile 1, the largest deviation.
+    There is none if a value has fewer codes than the quantile needs, or if the codes have no end: w_j, a maximum,
+    then grows with their number without limit, and the score with it.
+
+    Modes: ``disentanglement_lib``: quantile 0.99, factors cut into 20 bins; ``paper``: quantile 1, the largest
+    deviation, factors as they are; ``ubisoft``: quantile 1, factors cut into 10 bins.
 
     Args:
-        codes: (n, latents) posterior means.
-        factors: (n, K) factor values; continuous ones are cut into 20 bins.
+        codes: (n, latents) posterior means, 20 or more.
+        factors: (n, K) factor values; continuous ones are always cut into 20 bins.
         mode: whose definition.
         quantile: of the deviations; the mode's own by default.
-        intervals: 0 for no interval.
+        interval: whether to compute one.
 
     References:
         Suter et al. 2019, "Robustly disentangled causal mechanisms". For sqrt(log n): Andrews & Soares 2010, "Inference
@@ -63,43 +74,94 @@ def irs(
 
     """
     check_choice("mode of irs", mode, MODES)
-    share = MODES[mode] if quantile is None else quantile
+    share, bins = MODES[mode]
+    share = share if quantile is None else quantile
     if not 0 < share <= 1:
         raise UnweaveError(f"quantile must be above 0 and at most 1, got {quantile!r}")
-    intervals = check_count("intervals", intervals, 0)
-    codes, table = check_pair(codes, factors)
-    classes, _ = factor_classes(table)
-    value, robust, weights = _robustness(codes, classes, share)
-    low = high = None
-    if not weights.any():
-        low = high = value  # no latent varies, so the score cannot either
-    elif intervals and len(codes) >= LEAST:
-        low, high = clipped(value, 1.96 * _error(codes[:, weights > 0], classes, share))
+    codes, table = check_pair(codes, factors, least=20)
+    factor_classes(table)  # for its errors
+    if bins is not None:
+        table = equal_width_bins(table.astype(np.float64), bins).T
+    groups = [_Groups.of(column, k) for k, column in enumerate(factor_classes(table)[0].T)]
+    weights = np.abs(codes - codes.mean(axis=0)).max(axis=0)
+    weights = np.where(weights > 1e-9 * np.maximum(np.abs(codes).max(axis=0), 1e-30), weights, 0.0)
+    deviations = np.stack([each.deviations(codes, share) for each in groups], axis=1)
+    alive = weights > 0
+    robust = 1 - deviations / np.where(alive, weights, 1.0)[:, None]
+    robust = np.where(alive[:, None], robust, 0.0)
+    value = float(np.average(robust.max(axis=1), weights=weights)) if alive.any() else 0.0
     constants = {
         "mode": mode,
         "quantile": share,
+        **({} if bins is None else {"bins": bins}),
         "samples": len(codes),
         "robustness": robust.tolist(),
         "weights": weights.tolist(),
     }
-    return Score("irs", value, low, high, reference="Suter et al. 2019", constants=constants)
+    span = no_span()
+    if interval and not alive.any():
+        span = Span(
+            low=0.0, high=0.0, corrected=None, no_interval=""
+        )  # no latent varies, so the score cannot either
+    elif interval:
+        chosen = [groups[k] for k in deviations[alive].argmin(axis=1)]
+        span = _span(value, codes[:, alive], chosen, share)
+    return Score("irs", value, range=(-1.0, 1.0), reference="Suter et al. 2019", constants=constants, **span)
 
 
-def _robustness(codes: Floats, classes: Integers, share: float) -> tuple[float, Floats, Floats]:
-    weights = np.abs(codes - codes.mean(axis=0)).max(axis=0)
-    weights = np.where(weights > 1e-9 * np.maximum(np.abs(codes).max(axis=0), 1e-30), weights, 0.0)
-    deviations = np.zeros((codes.shape[1], classes.shape[1]))
-    for k, column in enumerate(classes.T):
-        groups = _groups(column)
-        for rows in groups:
-            group = codes[rows]
-            deviations[:, k] += np.quantile(np.abs(group - group.mean(axis=0)), share, axis=0)
-        deviations[:, k] /= len(groups)
-    robust = 1 - deviations / np.where(weights > 0, weights, 1.0)[:, None]
-    robust = np.where(weights[:, None] > 0, np.clip(robust, 0.0, 1.0), 0.0)
-    if not weights.any():
-        return 0.0, robust, weights
-    return float(np.average(robust.max(axis=1), weights=weights)), robust, weights
+@dataclass(frozen=True)
+class _Groups:
+    """The rows of each value of a factor: ``order`` (n,) sorts them by value, ``starts`` is where each value begins."""
+
+    order: NDArray[np.intp]
+    starts: NDArray[np.intp]
+    counts: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, column: Integers, factor: int) -> "_Groups":
+        """The groups of a column of classes."""
+        counts = np.bincount(column)
+        small = (
+            column.astype(np.int16) if len(counts) < 30_000 else column
+        )  # sorted by digits, not comparisons
+        order = np.argsort(small, kind="stable")
+        starts = np.cumsum(counts) - counts
+        if counts.max() < 2:
+            raise UnweaveError(
+                f"every value of factor {factor} occurs only once, so no two codes share it: encode more images"
+            )
+        return cls(order, starts, counts)
+
+    def deviations(self, codes: Floats, share: float) -> Floats:
+        """The mean over values of the quantile of deviations of codes (n, latents), (latents,)."""
+        total, ordered = np.zeros(codes.shape[1]), codes[self.order]
+        for start, count in zip(self.starts.tolist(), self.counts.tolist(), strict=True):
+            group = ordered[start : start + count]
+            group -= np.add.reduce(group, axis=0) / count
+            if share == 1:
+                total += np.abs(group).max(axis=0)
+                continue
+            away = np.abs(group.T)
+            place = share * (count - 1)
+            below = int(place)
+            away.partition(below, axis=1)
+            low = away[:, below]
+            high = away[:, below + 1 :].min(axis=1) if place > below else low
+            total += low + (place - below) * (high - low)
+        return total / len(self.counts)
+
+
+def _span(value: float, codes: Floats, groups: list[_Groups], share: float) -> Span:
+    """The interval of codes that vary, ``groups`` being those of the factor of each latent; or why there is none."""
+    needed = 12 if share == 1 else round(1 / (1 - share))
+    if len(codes) < LEAST or min(int(each.counts.min()) for each in groups) < needed:
+        return no_span(f"a value has fewer than {needed} codes")
+    error, spread = _error(codes, groups, share)
+    grown = np.abs(wider_range(codes) - codes.mean(axis=0)).max(axis=0).sum()
+    if (1 - value) * (1 - spread / grown) > STEADY * error:
+        return no_span("the largest deviation grows with the number of codes, and the score with it")
+    low, high = clipped(value, 1.96 * error, (-1.0, 1.0))
+    return Span(low=low, high=high, corrected=None, no_interval="")
 
 
 def maximum_errors(values: Floats) -> Floats:
@@ -137,17 +199,16 @@ def maximum_errors(values: Floats) -> Floats:
     return np.asarray(a / c * np.sqrt(gamma(1 + 2 * c) - gamma(1 + c) ** 2))
 
 
-def _error(codes: Floats, classes: Integers, share: float) -> float:
-    """The standard error of the score."""
+def _error(codes: Floats, groups: list[_Groups], share: float) -> tuple[float, float]:
+    """The standard error of the score, and the sum of the largest deviations."""
     n = len(codes)
-    groups = [_groups(column) for column in classes.T]
     equal = float(np.sqrt(np.log(n)))
     centred = codes - codes.mean(axis=0)
     ends = maximum_errors(np.hstack([centred, -centred])).reshape(2, -1)
     moved, moves = 0.0, np.zeros(n)
     spread, spreads = 0.0, np.zeros(n)
     for j, code in enumerate(centred.T):
-        size, effect = min((_deviation(code, rows, share, equal) for rows in groups), key=lambda d: d[0])
+        size, effect = _deviation(code, groups[j], share, equal)
         moved, moves = moved + size, moves + effect
         above, below = -code, code.copy()
         above[code.argmax()] += n * ends[0, j]
@@ -159,35 +220,31 @@ def _error(codes: Floats, classes: Integers, share: float) -> float:
         spread += max(high, low)
         spreads += mean + (part if high > low else -part) * difference
     ratio = moved / spread
-    return float(np.sqrt(np.mean((moves - ratio * spreads) ** 2) / n)) / spread
+    return float(np.sqrt(np.mean((moves - ratio * spreads) ** 2) / n)) / spread, spread
 
 
-def _deviation(
-    code: Floats, groups: list[NDArray[np.intp]], share: float, equal: float
-) -> tuple[float, Floats]:
-    """The mean over ``groups`` of rows of the quantile of deviations, and the effect of each sample on it, (n,)."""
-    total, effect = 0.0, np.zeros(len(code))
-    for rows in groups:
-        centred = code[rows] - code[rows].mean()
-        away, weight = np.abs(centred), len(code) / len(rows) / len(groups)
-        if len(rows) < 2:
-            continue
+def _deviation(code: Floats, groups: _Groups, share: float, equal: float) -> tuple[float, Floats]:
+    """The mean over values of the quantile of deviations, and the effect of each sample on it, (n,)."""
+    total, effects = 0.0, np.zeros(len(code))
+    values = len(groups.counts)
+    for start, count in zip(groups.starts.tolist(), groups.counts.tolist(), strict=True):
+        rows = groups.order[start : start + count]
+        centred = code[rows]
+        centred -= centred.mean()
+        away, weight = np.abs(centred), len(code) / count / values
         if share == 1:
-            size, side, own = float(away.max()), float(np.sign(centred[away.argmax()])), np.zeros(len(rows))
-            own[away.argmax()] = len(rows) * (maximum_errors(away[:, None])[0] if len(rows) > 11 else 0.0)
+            last = int(away.argmax())
+            size, side, own = float(away[last]), float(np.sign(centred[last])), np.zeros(count)
+            own[last] = count * maximum_errors(away[:, None])[0]
         else:
             width = min(share, 1 - share) / 2
-            below, size, above = np.quantile(away, [share - width, share, share + width]).tolist()
+            ranked = np.sort(away)
+            places = np.array([share - width, share, share + width]) * (count - 1)
+            below, size, above = np.interp(places, np.arange(count), ranked).tolist()
             own = (share - (away <= size)) * (above - below) / (2 * width)
             # Where deviations to one side outnumber the others, an error of the mean shifts the quantile too.
             near = np.sign(centred[(away >= below) & (away <= above)])
             side = float(near.mean()) if abs(near.sum()) > equal * np.sqrt(len(near)) else 0.0
-        total += size / len(groups)
-        effect[rows] = weight * (own - side * centred)
-    return total, effect
-
-
-def _groups(column: Integers) -> list[NDArray[np.intp]]:
-    """The rows of each class."""
-    order = np.argsort(column, kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(column[order])) + 1)
+        total += size / values
+        effects[rows] = weight * (own - side * centred)
+    return total, effects

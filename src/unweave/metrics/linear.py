@@ -1,5 +1,6 @@
 """Linear classifiers that are fast, deterministic and solved to convergence."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,10 @@ class Softmax:
         return np.asarray(np.argmax(features @ self.weights + self.intercepts, axis=1), np.int64)
 
 
+EXACT = 100
+"""Regressions of at most so many weights are solved with their whole Hessian, larger ones by conjugate gradients."""
+
+
 def fit_softmax(
     features: Floats,
     labels: Integers,
@@ -37,12 +42,14 @@ def fit_softmax(
     *,
     ridge: float = 1.0,
     sample_weights: Floats | None = None,
+    start: Softmax | None = None,
 ) -> Softmax:
     """The minimum of ``-sum_i w_i log p(y_i | x_i) + ridge/2 ||weights||^2``, by Newton's method.
 
     Intercepts are not penalised; two classes share one vector of weights, which is penalised once. With ``ridge=1``
-    this is what scikit-learn's ``LogisticRegression()`` minimises. All classes share one Hessian, formed by one matrix
-    product, so a handful of steps is all it takes.
+    this is what scikit-learn's ``LogisticRegression()`` minimises. Many classes begin at their linear discriminant and
+    solve Newton's equations by conjugate gradients, whose cost grows with the number of classes, not its cube. Where
+    the classes can be separated and ``ridge`` is 0 there is no minimum: it stops once the loss is as good as 0.
 
     Args:
         features: (n, d).
@@ -50,6 +57,7 @@ def fit_softmax(
         classes: how many.
         ridge: penalty.
         sample_weights: (n,).
+        start: where to begin, e.g. at the solution for nearly the same samples.
 
     Example:
         >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -59,116 +67,166 @@ def fit_softmax(
 
     """
     n, d = features.shape
-    design = np.hstack([features, np.ones((n, 1))])
     w = np.ones(n) if sample_weights is None else sample_weights
-    hits = np.zeros((n, classes))
-    hits[np.arange(n), labels] = 1.0
     # The small penalty on the intercepts only picks one of the equivalent solutions.
     # Two opposite vectors of weights count half their squared distance.
     penalty = np.append(np.full(d, 2 * ridge if classes == 2 else ridge), 1e-8)[:, None]
-    beta = np.zeros((d + 1, classes))
-
-    def cost(b: Floats) -> tuple[float, Floats]:
-        logs = _log_softmax(design @ b)
-        return -float(np.sum(w * logs[np.arange(n), labels])) + 0.5 * float(np.sum(penalty * b**2)), logs
-
-    value, logs = cost(beta)
-    for _ in range(100):
-        p = np.exp(logs)
-        gradient = design.T @ (w[:, None] * (p - hits)) + penalty * beta
-        step = _newton_step(design, w, p, penalty, gradient)
-        slope = float(np.sum(gradient * step))
-        size = 1.0
-        while size > 1e-6:
-            tried, tried_logs = cost(beta - size * step)
-            if tried <= value - 1e-4 * size * slope:
-                break
-            size /= 2
-        else:
-            break
-        beta, value, logs = beta - size * step, tried, tried_logs
-        if slope < 1e-9 * n:
-            break
+    exact = (d + 1) * classes <= EXACT
+    if start is not None:
+        beta = np.vstack([start.weights, start.intercepts])
+    else:
+        beta = _discriminant(features, labels, classes, w)
+    fine = Loss(features, labels, w, penalty, classes, np.float64)
+    if exact:
+        beta = _descend(fine, beta, 1e-9 * n, fine.exact_step)
+    else:
+        rough = Loss(features, labels, w, penalty, classes, np.float32)
+        beta = _descend(rough, beta, 1e-4 * n, rough.step)
+        beta = _descend(fine, beta, 1e-9 * n, lambda gradient: rough.at(fine).step(gradient))
     return Softmax(beta[:-1], beta[-1])
 
 
-def _newton_step(design: Floats, w: Floats, p: Floats, penalty: Floats, gradient: Floats) -> Floats:
-    n, d = design.shape
-    classes = p.shape[1]
-    # sum_i w_i (diag(p_i) - p_i p_i^T) (x) x_i x_i^T, ordered by class, then feature.
-    spread = (np.sqrt(w)[:, None, None] * p[:, :, None] * design[:, None, :]).reshape(n, -1)
-    hessian = -(spread.T @ spread)
-    for k in range(classes):
-        block = slice(k * d, (k + 1) * d)
-        hessian[block, block] += (design * (w * p[:, k])[:, None]).T @ design
-    hessian[np.diag_indices_from(hessian)] += np.tile(penalty[:, 0], classes) + 1e-10 * n
-    return np.asarray(cho_solve(cho_factor(hessian), gradient.T.reshape(-1)).reshape(classes, d).T)
+def _descend(loss: "Loss", beta: Floats, enough: float, newton: Callable[[Floats], Floats]) -> Floats:
+    """Newton's method from ``beta``, until a step promises less than ``enough``."""
+    value = loss.cost(beta)
+    for _ in range(100):
+        gradient = loss.gradient(beta)
+        step = newton(gradient)
+        slope = float(np.sum(gradient * step))
+        size = 1.0
+        while (tried := loss.cost(beta - size * step)) > value - 1e-4 * size * slope and size > 1e-6:
+            size /= 2
+        if tried > value:
+            break
+        beta, value = beta - size * step, tried
+        if slope < enough:
+            break
+    return beta
+
+
+class Loss:
+    """What :func:`fit_softmax` minimises. Its large arrays are made once: fresh memory costs more than arithmetic.
+
+    Example:
+        >>> loss = Loss(np.array([[0.0], [1.0]]), np.array([0, 1]), np.ones(2), np.ones((2, 1)), 2, np.float64)
+        >>> round(loss.cost(np.zeros((2, 2))), 4)
+        1.3863
+
+    Args:
+        features: (n, d); ``design`` has a last column of ones.
+        labels: (n,).
+        w: (n,) weights of the samples.
+        penalty: (d + 1, 1).
+        classes: how many.
+        kind: of the numbers; single precision is several times as fast and good enough for the steps, if the last
+            gradients are in double precision.
+    """
+
+    def __init__(
+        self, features: Floats, labels: Integers, w: Floats, penalty: Floats, classes: int, kind: type
+    ) -> None:
+        n = len(features)
+        self.design: Floats = np.hstack([features, np.ones((n, 1))]).astype(kind)
+        self.w: Floats = w.astype(kind)
+        self.penalty = penalty
+        self._own = np.arange(n) * classes + labels
+        self._p: Floats = np.empty((n, classes), kind)
+        self._work: Floats = np.empty((n, classes), kind)
+
+    def cost(self, beta: Floats) -> float:
+        """The value at ``beta`` (d + 1, classes)."""
+        p = np.matmul(self.design, beta.astype(self.design.dtype), out=self._p)
+        p -= p.max(axis=1)[:, None]
+        own = p.ravel()[self._own]
+        np.exp(p, out=p)
+        totals = p.sum(axis=1)
+        p /= totals[:, None]
+        losses = (np.log(totals) - own).astype(np.float64)
+        return float(self.w @ losses) + 0.5 * float(np.sum(self.penalty * beta**2))
+
+    def at(self, other: "Loss") -> "Loss":
+        """This loss, moved to where the other one was computed last."""
+        np.copyto(self._p, other._p, casting="same_kind")
+        return self
+
+    def errors(self) -> Floats:
+        """w_i (p_i - y_i), (n, classes), where the cost was computed last; valid until the next call."""
+        error = np.multiply(self._p, self.w[:, None], out=self._work)
+        error.ravel()[self._own] -= self.w
+        return error
+
+    def gradient(self, beta: Floats) -> Floats:
+        """The gradient, (d + 1, classes), where the cost was computed last."""
+        return np.asarray(self.design.T @ self.errors() + self.penalty * beta, dtype=np.float64)
+
+    def solve(self, side: Floats) -> Floats:
+        """The inverse of the Hessian times ``side`` (d + 1, classes), where the cost was computed last."""
+        return self.exact_step(side) if side.size <= EXACT else self.step(side, 1e-8)
+
+    def exact_step(self, gradient: Floats) -> Floats:
+        """Newton's step, from the whole Hessian."""
+        p = self._p
+        n, d = self.design.shape
+        classes = p.shape[1]
+        # sum_i w_i (diag(p_i) - p_i p_i^T) (x) x_i x_i^T, ordered by class, then feature.
+        spread = (np.sqrt(self.w)[:, None, None] * p[:, :, None] * self.design[:, None, :]).reshape(n, -1)
+        hessian = -(spread.T @ spread)
+        for k in range(classes):
+            block = slice(k * d, (k + 1) * d)
+            hessian[block, block] += (self.design * (self.w * p[:, k])[:, None]).T @ self.design
+        hessian[np.diag_indices_from(hessian)] += np.tile(self.penalty[:, 0], classes) + 1e-10 * n
+        return np.asarray(cho_solve(cho_factor(hessian), gradient.T.reshape(-1)).reshape(classes, d).T)
+
+    def step(self, gradient: Floats, to: float = 0.1) -> Floats:
+        """Newton's step by conjugate gradients, until the square of its error falls to the share ``to``.
+
+        Each class is scaled by its own curvature.
+        """
+        n, p = len(self.design), self._p
+        weighted = self.w[:, None] * p
+        curvature = np.maximum(weighted.sum(axis=0) - np.einsum("nk,nk->k", weighted, p), 1e-9 * n)
+        inner = (self.design.T @ self.design).astype(np.float64)
+        scale = cho_factor(inner + np.diag(self.penalty[:, 0] + 1e-6 * np.diag(inner)))
+        more = self.penalty + 1e-10 * n
+
+        def solve(r: Floats) -> Floats:
+            return np.asarray(cho_solve(scale, r, check_finite=False) * (n / curvature))
+
+        def times(v: Floats) -> Floats:
+            u = np.matmul(self.design, v.astype(self.design.dtype), out=self._work)
+            u -= np.einsum("nk,nk->n", p, u)[:, None]
+            u *= weighted
+            return np.asarray(self.design.T @ u + more * v)
+
+        found, rest = np.zeros_like(gradient), gradient.copy()
+        turned = solve(rest)
+        direction, length = turned, float(np.sum(rest * turned))
+        enough = to * length
+        for _ in range(60):
+            bent = times(direction)
+            size = length / float(np.sum(direction * bent))
+            found += size * direction
+            rest -= size * bent
+            turned = solve(rest)
+            length, before = float(np.sum(rest * turned)), length
+            if length < enough:
+                break
+            direction = turned + length / before * direction
+        return found
+
+
+def _discriminant(features: Floats, labels: Integers, classes: int, w: Floats) -> Floats:
+    """Weights and intercepts (d + 1, classes) of the linear discriminant: classes as Gaussians of one covariance."""
+    totals = np.maximum(np.bincount(labels, w, minlength=classes), 1e-12)
+    means = np.stack([np.bincount(labels, w * x, minlength=classes) for x in features.T]) / totals
+    centred = (features - means.T[labels]) * np.sqrt(w)[:, None]
+    within = centred.T @ centred / w.sum()
+    # A tenth of the whole variance: Newton's method does not come back from weights that are far too large.
+    within[np.diag_indices_from(within)] += 0.1 * np.maximum(features.var(axis=0), 1e-6)
+    weights = cho_solve(cho_factor(within), means)
+    return np.vstack([weights, np.log(totals / w.sum()) - 0.5 * np.sum(means * weights, axis=0)])
 
 
 def _log_softmax(logits: Floats) -> Floats:
     shifted = logits - logits.max(axis=1, keepdims=True)
     return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
-
-
-def fit_thresholds(
-    code: Floats, labels: Integers, classes: int, *, penalty: float = 0.01, balanced: bool = True
-) -> tuple[Floats, Floats]:
-    """Slopes and intercepts (classes,) of one-against-the-rest linear support vector machines on a single code.
-
-    Each minimises ``(w^2 + b^2) / 2 + C sum_i c_i max(0, 1 - y_i (w z_i + b))^2``, with ``c_i = n / (classes n_k)`` for
-    the samples of the class and 1 for the rest (both classes weighted if there are only two), as scikit-learn's
-    ``LinearSVC(C=0.01, class_weight="balanced")`` does. All classes are solved at once, by Newton's method.
-
-    Args:
-        code: (n,).
-        labels: (n,) classes 0 .. classes-1.
-        classes: how many.
-        penalty: C.
-        balanced: weigh the classes.
-
-    Example:
-        >>> slopes, intercepts = fit_thresholds(np.array([0.0, 0.1, 2.0, 2.1]), np.array([0, 0, 1, 1]), 2, penalty=1.0)
-        >>> bool(slopes[1] > 0 > slopes[0])
-        True
-
-    """
-    n = len(code)
-    counts = np.maximum(np.bincount(labels, minlength=classes), 1)
-    weight = n / (classes * counts) if balanced else np.ones(classes)
-    y = np.full((n, classes), -1.0)
-    y[np.arange(n), labels] = 1.0
-    c = np.where(y > 0, penalty * weight, penalty * (weight[::-1] if classes == 2 else 1.0))
-    z = code[:, None]
-    w, b = np.zeros(classes), np.zeros(classes)
-
-    def cost(w: Floats, b: Floats) -> Floats:
-        loss = np.maximum(1 - y * (z * w + b), 0.0)
-        return np.asarray(0.5 * (w**2 + b**2) + np.einsum("nk,nk,nk->k", c, loss, loss))
-
-    value = cost(w, b)
-    for _ in range(50):
-        loss = 1 - y * (z * w + b)
-        active = np.where(loss > 0, c, 0.0)
-        pull = 2 * active * loss * y
-        gw, gb = w - z[:, 0] @ pull, b - pull.sum(axis=0)
-        active *= 2
-        hww, hwb, hbb = 1 + (z[:, 0] ** 2) @ active, z[:, 0] @ active, 1 + active.sum(axis=0)
-        det = hww * hbb - hwb**2
-        sw, sb = (hbb * gw - hwb * gb) / det, (hww * gb - hwb * gw) / det
-        slope = gw * sw + gb * sb
-        size = np.ones(classes)
-        for _ in range(20):
-            tried = cost(w - size * sw, b - size * sb)
-            bad = tried > value - 1e-4 * size * slope
-            if not bad.any():
-                break
-            size[bad] /= 2
-        better = tried < value
-        w, b, value = (
-            np.where(better, w - size * sw, w),
-            np.where(better, b - size * sb, b),
-            np.minimum(tried, value),
-        )
-        if np.all(slope < 1e-12 * n * penalty):
-            break
-    return w, b

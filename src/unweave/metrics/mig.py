@@ -7,8 +7,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
-from unweave.metrics.information import JointCounts, mutual_information
-from unweave.metrics.score import Score, clipped
+from unweave.metrics.information import (
+    CROWDED,
+    STEADY,
+    UNSTEADY,
+    JointCounts,
+    class_entropies,
+    mutual_information,
+    neighbour_information,
+    wider_bins,
+)
+from unweave.metrics.score import Score, Span, clipped, no_span, span_of
 from unweave.metrics.validation import (
     Floats,
     check_count,
@@ -33,7 +42,7 @@ def mig(
     mode: Mode = "disentanglement_lib",
     bins: int | None = None,
     drop: Sequence[int] = (),
-    intervals: int = 1,
+    interval: bool = True,
 ) -> Score:
     """Mutual information gap from binned codes, in [0, 1]: 1 if each factor sits in exactly one latent.
 
@@ -43,9 +52,11 @@ def mig(
     For the definition of its authors, from samples of q, see :func:`unweave.metrics.sampled_mig`.
 
     The interval is that of the value which a large sample would have. Its half width is 1.96 standard errors, exact to
-    first order: the score is a smooth function of counted frequencies, so its error is the mean of one term per
-    sample. Its centre is the value less the bias that counting few samples gives to a mutual information, (occupied
-    cells - rows - columns + 1) / 2n; with many bins and few samples it can lie beside the value.
+    first order: the score is a smooth function of counted frequencies, so its error is the mean of one term per sample.
+    Its centre is the corrected value: less the bias that counting few samples gives to a mutual information, (occupied
+    cells - rows - columns + 1) / 2n. There is none if there are fewer than 3 codes for an occupied cell, or if the
+    bins, which follow the range of the codes, would move the score as that grows (see
+    :func:`~unweave.metrics.information.wider_bins`).
 
     Modes, by the library whose definition they are:
 
@@ -60,7 +71,7 @@ def mig(
         mode: whose definition.
         bins: number of equal-width bins of each latent; the mode's own by default.
         drop: columns of ``factors`` to drop (the authors drop the shape of dSprites, column 0).
-        intervals: 0 for no interval.
+        interval: whether to compute one.
 
     References:
         Chen et al. 2018, "Isolating sources of disentanglement in variational autoencoders", Eq. 6;
@@ -76,30 +87,53 @@ def mig(
     if mode == "disentangle":
         return _neighbours(codes, factors, drop)
     bins = check_count("bins", MODES[mode] if bins is None else bins, 2)
-    intervals = check_count("intervals", intervals, 0)
     codes, table = check_pair(codes, factors, least=bins)
     table, remaining = drop_columns(table, drop)
     if mode in ("dcf", "ubisoft"):
         table = equal_width_bins(table.astype(np.float64), bins).T
-    joint = JointCounts.of(equal_width_bins(codes, bins), bins, *factor_classes(table, bins))
+    classes, sizes = factor_classes(table, bins)
+    joint = JointCounts.of(equal_width_bins(codes, bins), bins, classes, sizes)
     order, gaps = leading_gaps(_shares(joint, of_codes=mode == "ubisoft"))
-    value, low, high, bias = float(np.mean(gaps)), None, None, 0.0
-    if intervals and mode != "ubisoft":
-        bias, error = _error(joint, order, gaps)
-        low, high = clipped(value - bias, 1.96 * error)
+    value = float(np.mean(gaps))
+    span = no_span("the error of shares of a code's entropy is not known" if interval else "")
+    if interval and mode != "ubisoft":
+        span = _span(codes, bins, joint, sizes, order, gaps)
     constants = {
         "mode": mode,
         "bins": bins,
         "samples": len(codes),
         "factors": remaining,
-        "bias": bias,
         "gaps": gaps.tolist(),
         "leading_latents": order[0].tolist(),
         "entropies": joint.entropies.tolist(),
         "mutual_information": joint.information.tolist(),
     }
     reference = f"{_REFERENCE}, from binned posterior means"
-    return Score("mig", value, low, high, reference=reference, constants=constants)
+    return Score("mig", value, reference=reference, constants=constants, **span)
+
+
+def _span(
+    codes: Floats,
+    bins: int,
+    joint: JointCounts,
+    sizes: tuple[int, ...],
+    order: NDArray[np.intp],
+    gaps: Floats,
+) -> Span:
+    """The corrected value and its interval, or why there is none."""
+    if joint.crowded:
+        return no_span(CROWDED)
+    leading = np.unique(order)
+    binned = wider_bins(codes[:, leading], bins)
+    if binned is None:
+        return no_span(UNSTEADY)
+    centre, error = float(np.mean(gaps)) - _bias(joint, order, gaps), _error(joint, order, gaps)
+    wider = JointCounts.of(binned, bins, joint.classes, sizes)
+    moved = leading_gaps(_shares(wider, of_codes=False))
+    if abs(float(np.mean(moved[1])) - _bias(wider, *moved) - centre) > STEADY * error:
+        return no_span(UNSTEADY)
+    low, high = clipped(centre, 1.96 * error)
+    return span_of(float(np.mean(gaps)), float(np.clip(centre, 0.0, 1.0)), low, high)
 
 
 def _shares(joint: JointCounts, *, of_codes: bool) -> Floats:
@@ -123,33 +157,35 @@ def leading_gaps(shares: Floats) -> tuple[NDArray[np.intp], Floats]:
     return order, leading[0] - (leading[1] if len(leading) > 1 else 0.0)
 
 
-def _error(joint: JointCounts, order: NDArray[np.intp], gaps: Floats) -> tuple[float, float]:
-    """Bias and standard error of the mean gap."""
+def _bias(joint: JointCounts, order: NDArray[np.intp], gaps: Floats) -> float:
+    """Of the mean gap: those of the two informations, and of the entropy that divides them."""
+    n = int(joint.binned.shape[1])
+    each = np.take_along_axis(joint.freedoms, order, axis=0)
+    values = np.array([int(counts[0].any(axis=0).sum()) for counts in joint.counts])
+    own: Floats = each[0] - (each[1] if len(each) > 1 else 0.0) + gaps * (values - 1)
+    return float(np.mean(own / joint.entropies)) / (2 * n)
+
+
+def _error(joint: JointCounts, order: NDArray[np.intp], gaps: Floats) -> float:
+    """The standard error of the mean gap."""
     n, factors = joint.binned.shape[1], joint.classes.shape[1]
-    influence, bias, second = np.zeros(n), 0.0, 0.0
+    influence, second = np.zeros(n), 0.0
     for k, entropy in enumerate(joint.entropies):
         gap = np.zeros(n)
         for sign, j in zip((1, -1), order[:, k], strict=False):
             gap += sign * joint.ratios(int(j), k)
-            free = joint.freedoms(int(j), k)
-            bias += sign * free / (2 * n) / entropy / factors
             # Where a latent knows nothing the first order vanishes: 2 n I is then chi-squared.
-            second += max(free, 0) / (2 * n**2) / entropy**2 / factors**2
-        values = int(np.sum(joint.counts[k][0].any(axis=0)))
-        bias += gaps[k] * (values - 1) / (2 * n) / entropy / factors
+            second += max(joint.freedoms[j, k], 0) / (2 * n**2) / entropy**2 / factors**2
         influence += (gap - gaps[k] * joint.surprises(k)) / entropy / factors
-    return float(bias), float(np.sqrt(np.var(influence) / n + second))
+    return float(np.sqrt(np.var(influence) / n + second))
 
 
 def _neighbours(codes: ArrayLike, factors: ArrayLike, drop: Sequence[int]) -> Score:
-    from sklearn.feature_selection import mutual_info_classif
-
     codes, table = check_pair(codes, factors, least=20)
     table, remaining = drop_columns(table, drop)
     classes, _ = factor_classes(table)
-    information = np.stack([mutual_info_classif(codes, column, random_state=0) for column in classes.T], 1)
-    counts = [np.bincount(column) / len(column) for column in classes.T]
-    entropies = np.array([-float(np.sum(p * np.log(np.where(p > 0, p, 1.0)))) for p in counts])
+    information = neighbour_information(codes, classes)
+    entropies = class_entropies(classes)
     order, gaps = leading_gaps(information / entropies)
     constants = {
         "mode": "disentangle",
@@ -162,4 +198,5 @@ def _neighbours(codes: ArrayLike, factors: ArrayLike, drop: Sequence[int]) -> Sc
         "mutual_information": information.tolist(),
     }
     reference = f"{_REFERENCE}, from nearest neighbours of posterior means"
-    return Score("mig", min(1.0, float(np.mean(gaps))), reference=reference, constants=constants)
+    value, span = min(1.0, float(np.mean(gaps))), no_span("the error of nearest neighbours is not known")
+    return Score("mig", value, reference=reference, constants=constants, **span)

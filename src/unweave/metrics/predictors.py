@@ -13,6 +13,9 @@ Backend = Literal["lightgbm", "sklearn", "forest", "lasso"]
 BACKENDS = ("lightgbm", "sklearn", "forest", "lasso")
 """Boosted trees (LightGBM, scikit-learn), a random forest, a lasso."""
 
+PENALTIES = (0.0001, 0.001, 0.01, 0.1, 0.2, 0.4, 0.8, 1.0)
+"""Among which cross-validation chooses."""
+
 Predict = Callable[[Floats], NDArray[Any]]
 """Codes (n, latents) to the predicted factor, (n,)."""
 
@@ -23,7 +26,7 @@ def fit_predictor(train: Floats, target: NDArray[Any], backend: str, seed: int) 
     Args:
         train: (n, latents) codes.
         target: (n,) classes, or numbers (float) to regress.
-        backend: one of ``BACKENDS``; only ``forest`` and ``lasso`` regress.
+        backend: one of ``BACKENDS``, of which only ``forest`` and ``lasso`` regress, or ``cross_validated_lasso``.
         seed: of the predictor.
 
     Example:
@@ -54,11 +57,13 @@ def fit_predictor(train: Floats, target: NDArray[Any], backend: str, seed: int) 
 
 
 def _boost(train: Floats, target: NDArray[Any], present: NDArray[Any], seed: int) -> tuple[Floats, Predict]:
-    if not has_lightgbm():
+    try:
+        import lightgbm
+    except (ImportError, OSError) as error:
         raise UnweaveError(
-            "lightgbm is not installed: pip install 'unweave[trees]', or choose backend='forest'"
-        )
-    import lightgbm
+            f"lightgbm, which unweave installs for its boosted trees, cannot be imported ({error}): install it again, "
+            f"or choose other trees by name, e.g. dci with mode='disentanglement_lib'"
+        ) from None
 
     classes = len(present)
     parameters = {
@@ -92,20 +97,9 @@ def _boost(train: Floats, target: NDArray[Any], present: NDArray[Any], seed: int
     return gains / max(float(gains.sum()), 1e-300), predict
 
 
-def has_lightgbm() -> bool:
-    """Whether LightGBM, the fast backend, is installed.
-
-    Example:
-        >>> isinstance(has_lightgbm(), bool)
-        True
-
-    """
-    from importlib.util import find_spec
-
-    return find_spec("lightgbm") is not None
-
-
 def _regress(train: Floats, target: Floats, backend: str, seed: int) -> tuple[Floats, Predict]:
+    if backend == "cross_validated_lasso":
+        return _cross_validate(train, target)
     if backend == "lasso":
         from sklearn.linear_model import Lasso
 
@@ -116,3 +110,12 @@ def _regress(train: Floats, target: Floats, backend: str, seed: int) -> tuple[Fl
 
     model = RandomForestRegressor(10, random_state=seed).fit(train, target)
     return np.asarray(model.feature_importances_, dtype=np.float64), model.predict
+
+
+def _cross_validate(train: Floats, target: Floats) -> tuple[Floats, Predict]:
+    """A lasso of codes as they are, its penalty chosen by the error of ten folds."""
+    from sklearn.linear_model import Lasso, LassoCV
+
+    chosen = LassoCV(alphas=PENALTIES, cv=10, max_iter=5_000).fit(train, target).alpha_
+    model = Lasso(alpha=chosen).fit(train, target)
+    return np.abs(model.coef_), model.predict

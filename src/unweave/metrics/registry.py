@@ -1,28 +1,33 @@
 """All metrics by name, metrics from outside, and all of them at once on codes encoded once."""
 
+import functools
 import inspect
+import itertools
+import shlex
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unweave import references
 from unweave.errors import UnweaveError, plain, unknown
+from unweave.metrics.agreement import Sensitivity
 from unweave.metrics.beta_vae import beta_vae_score
 from unweave.metrics.dci import dci
 from unweave.metrics.decomposition import decomposition, gaussian_total_correlation
 from unweave.metrics.downstream import downstream_accuracy
+from unweave.metrics.explicitness import explicitness
 from unweave.metrics.factor_vae import factor_vae_score
 from unweave.metrics.hoyer import hoyer
 from unweave.metrics.infomec import infomec
 from unweave.metrics.irs import irs
 from unweave.metrics.metric import ARRAYS, Answer, AnyMetric, Encoded, FunctionMetric, Metric
 from unweave.metrics.mig import mig
-from unweave.metrics.modularity import explicitness, modularity
-from unweave.metrics.predictors import has_lightgbm
-from unweave.metrics.sampled_mig import sampled_mig
+from unweave.metrics.modularity import modularity
+from unweave.metrics.sampled_mig import sampled_mig, subspace_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
 from unweave.metrics.validation import Floats, check_count
@@ -34,22 +39,23 @@ GROUP = "unweave.metrics"
 """Entry points under which installed packages register metrics."""
 
 
-def _sampled_mig(
-    codes: Floats, scales: Floats, factors: NDArray[np.generic], rng: np.random.Generator
+@functools.wraps(hoyer)
+def _hoyer(codes: Floats, **options: Any) -> dict[str, Score]:
+    return {"hoyer": hoyer(codes, **options)} if codes.shape[1] > 1 else {}
+
+
+def _subspace_mig(
+    means: Floats,
+    scales: Floats,
+    factors: NDArray[np.generic],
+    rng: np.random.Generator,
+    *,
+    subspaces: tuple[int, ...] = (),
+    samples: int = 1_000,
+    drop: tuple[int, ...] = (),
 ) -> Score:
-    return sampled_mig(codes, scales, factors, rng, samples=1_000)
-
-
-def _dci(codes: Floats, factors: NDArray[np.generic], rng: np.random.Generator) -> dict[str, Score]:
-    return dci(codes, factors, rng, backend="lightgbm" if has_lightgbm() else "forest")
-
-
-def _hoyer(codes: Floats) -> dict[str, Score]:
-    return {"hoyer": hoyer(codes)} if codes.shape[1] > 1 else {}
-
-
-def _decomposition(codes: Floats, scales: Floats, rng: np.random.Generator) -> dict[str, Score]:
-    return decomposition(codes, scales, rng, samples=1_000)
+    sizes = subspaces or (1,) * means.shape[1]  # every latent alone, until others are given
+    return subspace_mig(means, scales, factors, rng, subspaces=sizes, samples=samples, drop=drop)
 
 
 def _builtin(
@@ -67,10 +73,17 @@ METRICS: dict[str, Metric] = {
     for metric in (
         _builtin(mig, "1 if each factor sits in one latent of its own (binned means).", mig="MIG"),
         _builtin(
-            _sampled_mig,
+            sampled_mig,
             "The gap as its authors define it: samples of q(z), exact mixture over the given codes.",
             "sampled_mig",
             sampled_mig="MIG, sampled",
+        ),
+        _builtin(
+            _subspace_mig,
+            "The sampled gap between subspaces of latents instead of latents.",
+            "subspace_mig",
+            standard=False,
+            subspace_mig="subspace MIG",
         ),
         _builtin(
             factor_vae_score,
@@ -84,9 +97,8 @@ METRICS: dict[str, Metric] = {
             beta_vae_score="beta-VAE score",
         ),
         _builtin(
-            _dci,
+            dci,
             "Whether each latent serves one factor, each factor needs one latent, and trees predict the factors.",
-            "dci",
             dci="DCI disentanglement",
             dci_completeness="DCI completeness",
             dci_informativeness="DCI informativeness",
@@ -112,7 +124,7 @@ METRICS: dict[str, Metric] = {
             hoyer="Hoyer sparsity",
         ),
         _builtin(
-            _decomposition,
+            decomposition,
             "The three parts of the mean KL to N(0, I): information about the image, dependence of latents, "
             "marginals.",
             "decomposition",
@@ -142,7 +154,8 @@ def resolve_metric(given: MetricLike, *, more: Mapping[str, AnyMetric] | None = 
 
     Args:
         given: a name of ``METRICS``, of ``more`` or of an installed package (case, hyphens and underscores do not
-            count), ``"package.module:Name"``, ``"path/to/file.py:Name"``, or the thing itself.
+            count), ``"package.module:Name"``, ``"path/to/file.py:Name"``, each with options behind it as in
+            ``"mig bins=30"``, or the thing itself.
         more: further metrics by name.
 
     Example:
@@ -150,9 +163,16 @@ def resolve_metric(given: MetricLike, *, more: Mapping[str, AnyMetric] | None = 
         'factor_vae_score'
         >>> resolve_metric("unweave.metrics.sap:sap").needs == {"codes", "factors"}
         True
+        >>> resolve_metric("MIG bins=30 mode=disentanglement_lib").suffix  # the mode is the default
+        ' bins=30'
     """
     if not isinstance(given, str):
         return _outside(given, repr(given))
+    given, options = split_options(given)
+    if options:
+        found = resolve_metric(given, more=more).with_options(options)
+        _USED[found.name + found.suffix] = found
+        return found
     if references.is_reference(given):
         return _outside(references.import_object(given), given)
     known = {**METRICS, **(more or {})}
@@ -182,7 +202,7 @@ def choose_metrics(
         everything = isinstance(one, str) and plain(one) == "all"
         found = _standard() if everything else [resolve_metric(one, more=more)]
         for metric in found:
-            if not _same(chosen.setdefault(metric.name, metric), metric):
+            if not _same(chosen.setdefault(metric.name + metric.suffix, metric), metric):
                 raise UnweaveError(f"two different metrics are called {metric.name}: rename one of them")
     return list(chosen.values())
 
@@ -195,7 +215,44 @@ def metric_spelling(given: str, *, more: Mapping[str, AnyMetric] | None = None) 
         ('factor_vae_score', 'unweave.metrics.sap:sap')
     """
     metric = resolve_metric(given, more=more)
-    return given if references.is_reference(given) else metric.name
+    name = split_options(given)[0]
+    return (name if references.is_reference(name) else metric.name) + metric.suffix
+
+
+def split_options(given: str) -> tuple[str, dict[str, Any]]:
+    """The name of a metric, and the options behind it, as YAML reads their values.
+
+    Example:
+        >>> split_options("mig bins=30 drop=[0,1]")
+        ('mig', {'bins': 30, 'drop': [0, 1]})
+    """
+    import yaml
+
+    name, *words = shlex.split(given) if "=" in given else (given,)
+    options = {}
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            raise UnweaveError(f"{given!r}: options of a metric are option=value, got {word!r}")
+        options[key] = yaml.safe_load(value)
+    return name, options
+
+
+def metrics_with_options(names: Iterable[str], words: Iterable[str]) -> list[str]:
+    """Metrics by name, with the options that words such as ``mig.bins=30`` give them; what is not named is added.
+
+    Example:
+        >>> metrics_with_options(["mig", "sap"], ["mig.bins=30", "dci.mode=paper"])
+        ['mig bins=30', 'sap', 'dci mode=paper']
+    """
+    chosen = {plain(name): name for name in names}
+    for word in words:
+        key, equals, value = word.partition("=")
+        name, dot, option = key.rpartition(".")
+        if not (equals and dot and option):
+            raise UnweaveError(f"an option of a metric is metric.option=value, got {word!r}")
+        chosen[plain(name)] = f"{chosen.get(plain(name), name)} {shlex.quote(f'{option}={value}')}"
+    return list(chosen.values())
 
 
 def score_all(
@@ -204,6 +261,7 @@ def score_all(
     *,
     seed: int = 0,
     threads: int = 1,
+    interval: bool = True,
     tell: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Score]:
     """Every metric that is asked for, or every standard one that the arrays allow.
@@ -215,6 +273,7 @@ def score_all(
         metrics: as for :func:`resolve_metric`; by default the standard ones whose needs are met.
         seed: of all draws.
         threads: metrics computed at a time; the numbers do not depend on it.
+        interval: whether to compute intervals, which takes longer; functions that have such a parameter are told.
         tell: called with a line of text when a metric begins.
 
     Example:
@@ -233,16 +292,52 @@ def score_all(
         begun += 1
         tell(f"{metric.name} ({begun} of {len(chosen)} metrics)")
         stream = np.random.default_rng([seed, zlib.crc32(metric.name.encode())])
-        return _scores(metric, metric.compute(encoded, stream))
+        if isinstance(metric, FunctionMetric):
+            return metric.named(metric.compute(encoded, stream, interval=interval))
+        return metric.named(metric.compute(encoded, stream))
 
     if threads == 1:
-        parts = {metric.name: measure(metric) for metric in chosen}
+        parts = {metric.name + metric.suffix: measure(metric) for metric in chosen}
     else:
         with ThreadPoolExecutor(threads) as pool:
             order = sorted(chosen, key=lambda metric: metric.name not in _SLOW)
-            waiting = {metric.name: pool.submit(measure, metric) for metric in order}
+            waiting = {metric.name + metric.suffix: pool.submit(measure, metric) for metric in order}
             parts = {name: future.result() for name, future in waiting.items()}
-    return {score: value for metric in chosen for score, value in parts[metric.name].items()}
+    return {score: value for metric in chosen for score, value in parts[metric.name + metric.suffix].items()}
+
+
+def sensitivity_of(
+    asked: str, encoded: Encoded, *, seeds: int = 10, tell: Callable[[str], None] = lambda _: None
+) -> Sensitivity:
+    """A metric for every combination of the values that are listed for its options.
+
+    Args:
+        asked: name and options, each with a list of values: ``"mig bins=[10,20]"``.
+        encoded: the arrays.
+        seeds: of each combination.
+        tell: called with a line of text for each of them.
+
+    Reference: FAC appendix B, figures 16 and 17.
+
+    Example:
+        >>> v = np.stack(np.meshgrid(range(6), range(6)), -1).reshape(-1, 2)
+        >>> sensitivity_of("mig bins=[6,36]", Encoded.of(v * 1.0, v), seeds=2).means.tolist()
+        [1.0, 1.0]
+    """
+    name, options = split_options(asked)
+    metric = resolve_metric(name)
+    grid = {key: values if isinstance(values, list) else [values] for key, values in options.items()}
+    shape = tuple(map(len, grid.values()))
+    found = np.empty((*shape, check_count("seeds", seeds, 2)))
+    for place, values in zip(np.ndindex(shape), itertools.product(*grid.values()), strict=True):
+        tell(f"{name} {dict(zip(grid, values, strict=True))}")
+        (chosen,) = _computable(
+            [metric.with_options(dict(zip(grid, values, strict=True)))], encoded, explicit=True
+        )
+        for seed in range(seeds):
+            answer = chosen.named(chosen.compute(encoded, np.random.default_rng(seed)))
+            found[(*place, seed)] = next(iter(answer.values())).value
+    return Sensitivity(metric.name, grid, seeds, found.mean(axis=-1), found.std(axis=-1, ddof=1))
 
 
 def metric_of(score: str) -> AnyMetric | None:
@@ -262,8 +357,9 @@ def label_of(score: str) -> str:
         >>> label_of("dci_completeness"), label_of("log_likelihood")
         ('DCI completeness', 'log likelihood')
     """
-    metric = metric_of(score)
-    return score.replace("_", " ") if metric is None else metric.labels[score]
+    name, space, options = score.partition(" ")
+    metric = metric_of(name)
+    return (name.replace("_", " ") if metric is None else metric.labels[name]) + space + options
 
 
 def sentence_of(score: str) -> str:
@@ -273,7 +369,7 @@ def sentence_of(score: str) -> str:
         >>> sentence_of("irs")
         '1 if each latent stays constant while its factor does.'
     """
-    metric = metric_of(score)
+    metric = metric_of(score.partition(" ")[0])
     return "" if metric is None else metric.sentence
 
 
@@ -284,7 +380,7 @@ def _standard() -> list[AnyMetric]:
 def _same(one: AnyMetric, other: AnyMetric) -> bool:
     """Whether two metrics compute the same: one object, two instances of a class, or one function twice."""
     if isinstance(one, FunctionMetric) and isinstance(other, FunctionMetric):
-        return one.function is other.function
+        return one.function is other.function and one.chosen == other.chosen
     return one is other or (type(one) is type(other) and repr(vars(one)) == repr(vars(other)))
 
 
@@ -337,11 +433,4 @@ def _computable(chosen: list[AnyMetric], encoded: Encoded, *, explicit: bool) ->
                 f"{metric.name} needs {' and '.join(missing)}, which are not given; "
                 f"there are {', '.join(sorted(encoded.has))}"
             )
-    return found
-
-
-def _scores(metric: Metric, answer: Score | dict[str, Score]) -> dict[str, Score]:
-    found = {answer.name: answer} if isinstance(answer, Score) else answer
-    if not isinstance(found, dict) or not all(isinstance(score, Score) for score in found.values()):
-        raise UnweaveError(f"{metric.name} must answer with a Score or a dictionary of them, got {answer!r}")
     return found

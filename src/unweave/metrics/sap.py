@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
-from unweave.metrics.linear import fit_thresholds
 from unweave.metrics.mig import leading_gaps
-from unweave.metrics.score import Score, interval_of_held_out, interval_of_terms
+from unweave.metrics.score import Score, Span, interval_of_held_out, interval_of_terms, no_span, span_of
+from unweave.metrics.thresholds import envelope, fit_thresholds
 from unweave.metrics.validation import (
     Floats,
     Integers,
@@ -24,6 +24,8 @@ MODES = ("disentanglement_lib", "dcf", "ubisoft", "latte")
 _REFERENCE = "Kumar et al. 2018, section 3"
 UNPENALISED = 100.0
 """C of machines whose penalty does not matter: that of 10,000 times as many codes."""
+FEWEST = 20
+"""Training codes of a value below which the accuracy of its machine is not known."""
 HALF_SAMPLES = 6
 """Random halves of the training codes, for the variance of machines between training sets."""
 
@@ -35,6 +37,7 @@ def sap(
     *,
     mode: Mode = "disentanglement_lib",
     test: float = 1 / 3,
+    interval: bool = True,
 ) -> Score:
     """Separated attribute predictability, in [0, 1]: the mean gap of the two most predictive single latents.
 
@@ -42,10 +45,10 @@ def sap(
     guesses factor k from latent j alone.
 
     The interval covers the value of infinitely many codes. Machines minimise a penalty plus a sum over codes, which
-    biases them when codes are few: the interval is that of machines without penalty, of the mean over the held-out
-    codes of the gap between the two latents that lead on the training codes. It may lie beside the value. Margins are
-    not placed where accuracy is highest, so it moves with them in proportion: machines trained on random halves of the
-    training codes show how much, see :func:`~unweave.metrics.score.interval_of_held_out`.
+    biases them when codes are few: the corrected value is that of machines without penalty, of the mean over the
+    held-out codes of the gap between the two latents that lead on the training codes. Margins are not placed where
+    accuracy is highest, so it moves with them in proportion: machines trained on random halves of the training codes
+    show how much, see :func:`~unweave.metrics.score.interval_of_held_out`.
 
     Modes, by the library whose definition they are:
 
@@ -60,6 +63,7 @@ def sap(
         rng: splits the samples into training and test; ``np.random.default_rng(0)`` by default.
         mode: whose definition.
         test: share of the samples held out.
+        interval: whether to compute one.
 
     References:
         Kumar et al. 2018, section 3; Locatello et al. 2019.
@@ -75,7 +79,7 @@ def sap(
     rng = np.random.default_rng(0) if rng is None else rng
     if mode == "ubisoft":
         factor_classes(table)  # for its errors
-        return _correlations(codes, table.astype(np.float64))
+        return _correlations(codes, table.astype(np.float64), interval)
     if mode == "dcf":
         codes = equal_width_bins(codes, 20).T.astype(np.float64)
         table = equal_width_bins(table.astype(np.float64), 20).T
@@ -83,27 +87,37 @@ def sap(
     train, held_out = split_samples(len(codes), rng, test)
     if mode == "latte":
         train = held_out = np.arange(len(codes))
-    right, _ = _guesses(codes, classes, train, held_out, 1.0 if mode == "latte" else 0.01)
+    right, trained = _guesses(codes, classes, train, held_out, 1.0 if mode == "latte" else 0.01)
     accuracy = right.mean(axis=2)
     _, gaps = leading_gaps(accuracy)
     value = float(np.mean(gaps))
-    centre, low, high = _unpenalised(codes, classes, train, held_out, rng)
+    span = no_span()
+    if interval:
+        candidates = np.argsort(-trained, axis=0, kind="stable")[:4]
+        span = _span(value, codes, classes, train, held_out, rng, candidates)
     constants = {
         "mode": mode,
         "training_samples": len(train),
         "test_samples": len(held_out),
-        "bias": value - centre,
         "gaps": gaps.tolist(),
         "accuracies": accuracy.tolist(),
     }
-    return Score("sap", value, low, high, reference=_REFERENCE, constants=constants)
+    return Score("sap", value, reference=_REFERENCE, constants=constants, **span)
 
 
-def _unpenalised(
-    codes: Floats, classes: Integers, train: Integers, held_out: Integers, rng: np.random.Generator
-) -> tuple[float, float, float]:
-    """The score of machines without penalty, and its interval."""
-    right, trained = _guesses(codes, classes, train, held_out, UNPENALISED)
+def _span(
+    value: float,
+    codes: Floats,
+    classes: Integers,
+    train: Integers,
+    held_out: Integers,
+    rng: np.random.Generator,
+    candidates: NDArray[np.intp],
+) -> Span:
+    """The score of machines without penalty, and its interval; ``candidates`` (m, K) are the latents that may lead."""
+    if min(int(np.bincount(column[train]).min()) for column in classes.T) < FEWEST:
+        return no_span(f"a value has fewer than {FEWEST} training codes")
+    right, trained = _guesses(codes, classes, train, held_out, UNPENALISED, candidates)
     # Leaders chosen on the codes that test them would seem better than they are.
     order, _ = leading_gaps(trained)
     terms = _gap_of_leaders(right, order)
@@ -112,7 +126,7 @@ def _unpenalised(
         half = rng.permutation(train)[: len(train) // 2]
         guessed, _ = _guesses(codes, classes, half, held_out, UNPENALISED, order)
         of_halves.append(_gap_of_leaders(guessed, order))
-    return float(np.mean(terms)), *interval_of_held_out(terms, of_halves)
+    return span_of(value, float(np.mean(terms)), *interval_of_held_out(terms, of_halves))
 
 
 def _gap_of_leaders(right: NDArray[np.bool_], order: NDArray[np.intp]) -> Floats:
@@ -149,26 +163,22 @@ def _guesses(
             slopes, intercepts = fit_thresholds(
                 code[train], labels.reshape(-1), len(present), penalty=penalty
             )
-            guess = present[(code[:, None] * slopes + intercepts).argmax(axis=1)]
+            breaks, lines = envelope(slopes, intercepts)
+            guess = present[lines[np.searchsorted(breaks, code)]]
             right[j, k] = guess[held_out] == column[held_out]
             trained[j, k] = np.mean(guess[train] == column[train])
     return right, trained
 
 
-def _correlations(codes: Floats, factors: Floats) -> Score:
+def _correlations(codes: Floats, factors: Floats, interval: bool) -> Score:
     z = standardised(codes)
     v = (factors - factors.mean(axis=0)) / factors.std(axis=0)
     explained = (z.T @ v / len(z)) ** 2
     order, gaps = leading_gaps(explained)
     value = float(np.mean(gaps))
-    # d r^2 = 2 r dr, and the influence of a sample on r is z v - r (z^2 + v^2) / 2.
-    influence = np.zeros(len(z))
-    for sign, leading in zip((1, -1), order, strict=False):
-        for k, j in enumerate(leading):
-            r = float(z[:, j] @ v[:, k]) / len(z)
-            effect = z[:, j] * v[:, k] - r * (z[:, j] ** 2 + v[:, k] ** 2) / 2
-            influence += sign * 2 * r * effect / v.shape[1]
-    interval = interval_of_terms(value, influence)
+    low = high = None
+    if interval:
+        low, high = interval_of_terms(value, _influence(z, v, order))
     reference = f"{_REFERENCE}, with squared correlations"
     constants = {
         "mode": "ubisoft",
@@ -176,4 +186,16 @@ def _correlations(codes: Floats, factors: Floats) -> Score:
         "gaps": gaps.tolist(),
         "accuracies": explained.tolist(),
     }
-    return Score("sap", value, *interval, reference=reference, constants=constants)
+    return Score("sap", value, low, high, reference=reference, constants=constants)
+
+
+def _influence(z: Floats, v: Floats, order: NDArray[np.intp]) -> Floats:
+    """The effect of each sample on the gap of squared correlations, (n,)."""
+    # d r^2 = 2 r dr, and the influence of a sample on r is z v - r (z^2 + v^2) / 2.
+    influence = np.zeros(len(z))
+    for sign, leading in zip((1, -1), order, strict=False):
+        for k, j in enumerate(leading):
+            r = float(z[:, j] @ v[:, k]) / len(z)
+            effect = z[:, j] * v[:, k] - r * (z[:, j] ** 2 + v[:, k] ** 2) / 2
+            influence += sign * 2 * r * effect / v.shape[1]
+    return influence

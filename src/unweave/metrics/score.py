@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from scipy.special import stdtrit
@@ -15,9 +15,13 @@ from unweave.metrics.validation import Floats
 class Score:
     """A measured number, its interval, its range, and the settings it was measured with.
 
-    ``low`` and ``high`` bound the 95 % interval of ``value`` (``None`` where nothing was drawn at random).
+    ``low`` and ``high`` bound the 95 % interval of ``value`` (``None`` where there is none; ``no_interval`` says why).
     ``range`` holds the smallest and largest possible value (``None``: unbounded). ``constants`` holds every
     setting that changes the number, and the parts it was made of (per factor, per latent).
+
+    ``value`` follows the definition to the letter. Where that is known to be biased for so few samples, ``corrected``
+    holds the value less its bias with its own interval, (value, low, high); if the plain value lies outside of that
+    interval, it has none itself.
 
     Example:
         >>> score = Score("mig", 0.25, 0.2, 0.3, reference="Chen et al. 2018", constants={"bins": 20})
@@ -36,14 +40,21 @@ class Score:
     higher_is_better: bool = True
     reference: str = ""
     constants: Mapping[str, Any] = field(default_factory=dict)
+    corrected: tuple[float, float, float] | None = None
+    no_interval: str = ""
 
     def __float__(self) -> float:
         return self.value
 
     def __str__(self) -> str:
         if self.low is None or self.high is None:
-            return f"{self.value:.3f}"
+            return f"{self.value:.3f}{self._correction()}"
         return f"{self.value:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+    def _correction(self) -> str:
+        if self.corrected is None:
+            return ""
+        return " (corrected {:.3f} [{:.3f}, {:.3f}])".format(*self.corrected)
 
     def to_json(self) -> dict[str, Any]:
         """The score as a dictionary of plain lists, numbers and strings, ready for ``json.dumps``.
@@ -53,7 +64,8 @@ class Score:
             {'per_latent': [1.5, 0.5]}
 
         """
-        return {name: _plain(value) for name, value in vars(self).items()}
+        absent = {"corrected": self.corrected is None, "no_interval": not self.no_interval}
+        return {name: _plain(value) for name, value in vars(self).items() if not absent.get(name)}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> "Score":
@@ -72,6 +84,8 @@ class Score:
         known = {each.name: stored[each.name] for each in fields(cls) if each.name in stored}
         known["value"] = float("nan") if stored["value"] is None else float(stored["value"])
         known["range"] = tuple(stored.get("range", (0.0, 1.0)))
+        if stored.get("corrected") is not None:
+            known["corrected"] = tuple(stored["corrected"])
         return cls(**known)
 
 
@@ -131,6 +145,75 @@ def clipped(value: float, half: float, range: tuple[float, float] = (0.0, 1.0)) 
     """
     low, high = np.clip([value - half, value + half], *range).tolist()
     return low, high
+
+
+class Span(TypedDict):
+    """The fields of a :class:`Score` that say how far it can be trusted.
+
+    Example:
+        >>> Score("x", 0.5, **Span(low=0.4, high=0.6, corrected=None, no_interval="")).high
+        0.6
+    """
+
+    low: float | None
+    high: float | None
+    corrected: tuple[float, float, float] | None
+    no_interval: str
+
+
+def span_of(value: float, centre: float, low: float, high: float) -> Span:
+    """The interval of a biased value: that of the corrected one, ``centre``, and the value's own if it lies inside.
+
+    Example:
+        >>> span_of(0.5, 0.52, 0.45, 0.6)["low"], span_of(0.4, 0.52, 0.45, 0.6)["low"]
+        (0.45, None)
+
+    """
+    if low - 1e-9 <= value <= high + 1e-9:  # but for rounding
+        low, high = min(low, value), max(high, value)
+        return Span(low=low, high=high, corrected=(centre, low, high), no_interval="")
+    why = "the plain value is biased by more than its error: see the corrected one"
+    return Span(low=None, high=None, corrected=(centre, low, high), no_interval=why)
+
+
+def no_span(why: str = "") -> Span:
+    """No interval, and why not.
+
+    Example:
+        >>> Score("irs", 0.5, **no_span("a value has few codes")).no_interval
+        'a value has few codes'
+
+    """
+    return Span(low=None, high=None, corrected=None, no_interval=why)
+
+
+def span_of_learned(
+    value: float, of_halves: Sequence[float], effect: Floats, range: tuple[float, float] = (0.0, 1.0)
+) -> Span:
+    """The interval of a score of predictors on held-out codes, for predictors trained on infinitely many codes.
+
+    What training codes are lacking costs about c / n, so V + c / n is the score in the limit, and that of a half of the
+    codes is V - c / n: the corrected value is V + (V - mean of two halves). To first order the two halves differ from
+    the whole by opposite amounts, so this adds no error. If it is more than two standard errors the law cannot be
+    relied upon, and there is no interval.
+
+    Args:
+        value: V.
+        of_halves: the score of predictors of each of two complementary halves of the training codes.
+        effect: (n,) of each held-out code on the score.
+        range: of the score.
+
+    Example:
+        >>> span = span_of_learned(0.5, [0.49, 0.49], np.array([-0.5, 0.5] * 50))
+        >>> [round(end, 3) for end in span["corrected"]]
+        [0.51, 0.412, 0.608]
+
+    """
+    gained = value - float(np.mean(of_halves))
+    if abs(gained) > 2 * float(np.std(effect)) / float(np.sqrt(len(effect))):
+        return no_span("predictors of more codes would do better by more than the error")
+    centre = float(np.clip(value + gained, *range))
+    return span_of(value, centre, *interval_of_terms(centre, effect, range))
 
 
 def interval_of_halves(

@@ -14,6 +14,9 @@ Integers = NDArray[np.int64]
 CONTINUOUS_VALUES = 64
 """A fractional factor column with more distinct values than this is taken as continuous."""
 
+LARGEST = 1e140
+"""Squares of larger codes, and sums of them, would overflow."""
+
 
 def check_codes(codes: ArrayLike, name: str = "codes") -> Floats:
     """``codes`` as float64 (n, latents), or an error that says what is wrong with them.
@@ -27,7 +30,13 @@ def check_codes(codes: ArrayLike, name: str = "codes") -> Floats:
         unweave.errors.UnweaveError: codes must have two axes (samples, columns), got shape (2,): write codes[:, None] for one column
 
     """  # noqa: E501
-    return _table(codes, name).astype(np.float64)
+    checked = _table(codes, name).astype(np.float64)
+    if (largest := float(np.abs(checked).max())) > LARGEST:
+        raise UnweaveError(
+            f"{name} must be at most {LARGEST:g} in size, since they are squared, got {largest:g}: "
+            f"divide them by their standard deviation"
+        )
+    return checked
 
 
 def check_pair(codes: ArrayLike, factors: ArrayLike, least: int = 2) -> tuple[Floats, NDArray[Any]]:
@@ -139,8 +148,13 @@ def standardised(values: Floats, like: Floats | None = None) -> Floats:
 
     """
     source = values if like is None else like
-    spread = source.std(axis=0)
-    return np.asarray((values - source.mean(axis=0)) / np.where(spread > 1e-12, spread, 1.0))
+    # Squares of tiny numbers would vanish: deviations are those of columns scaled, by a power of 2, to at most 1.
+    peak = np.ldexp(1.0, np.frexp(np.abs(source).max(axis=0))[1])
+    spread = (source / peak).std(axis=0)
+    centred = (values - source.mean(axis=0)) / peak
+    return np.asarray(
+        np.where(spread > 1e-12, centred / np.where(spread > 1e-12, spread, 1.0), centred * peak)
+    )
 
 
 def split_samples(n: int, rng: np.random.Generator, share: float) -> tuple[Integers, Integers]:

@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave.errors import check_choice
-from unweave.metrics.interventions import Plan, Planner, independent_votes, plan_blocks
-from unweave.metrics.score import Score, wilson
-from unweave.metrics.validation import Integers, check_count
+from unweave.metrics.interventions import BLOCKS, Plan, Planner, independent_votes, plan_blocks
+from unweave.metrics.score import Score, no_span, wilson
+from unweave.metrics.validation import Integers, check_count, equal_width_bins, factor_classes
 
 
 @dataclass(frozen=True)
 class VotingProtocol:
     """How many votes train and test the classifier, and how many codes (or pairs of codes) a vote looks at.
 
-    ``rescaled``: the score is (accuracy - 1/K) / (1 - 1/K), at least 0.
+    ``rescaled``: the score is (accuracy - 1/K) / (1 - 1/K), at least 0; ``bins``: into which factors are cut.
 
     Example:
         >>> VotingProtocol(samples=100, votes=800, evaluation_votes=200).total
@@ -29,6 +29,7 @@ class VotingProtocol:
     votes: int
     evaluation_votes: int
     rescaled: bool = False
+    bins: int | None = None
 
     @property
     def total(self) -> int:
@@ -68,23 +69,61 @@ def choose_protocol(
     return dataclasses.replace(chosen, **checked)
 
 
+def vote_classes(table: NDArray[Any], protocol: VotingProtocol) -> tuple[Integers, tuple[int, ...]]:
+    """The classes of factors (n, K) and their numbers, cut into bins if the protocol does so.
+
+    Example:
+        >>> vote_classes(np.arange(40)[:, None], VotingProtocol(2, 1, 1, bins=10))[1]
+        (10,)
+    """
+    classes, sizes = factor_classes(table)
+    if protocol.bins is None:
+        return classes, sizes
+    return factor_classes(equal_width_bins(table.astype(np.float64), protocol.bins).T)
+
+
+@dataclass(frozen=True)
+class Votes:
+    """The votes of a score, those within blocks of the codes that show how much it depends on them, or why not.
+
+    Example:
+        >>> Votes(Plan(np.array([0]), np.array([[3, 5]]))).blocks is None
+        True
+    """
+
+    plan: Plan
+    blocks: Plan | None = None
+    no_interval: str = ""
+
+
 def plan_votes(
     classes: Integers,
     sizes: tuple[int, ...],
     protocol: VotingProtocol,
     rng: np.random.Generator,
     planner: Planner,
-) -> tuple[Plan, Plan | None]:
-    """The votes of a score, and those within blocks of the codes that show how much it depends on the codes.
+    *,
+    least: int,
+    interval: bool,
+) -> Votes:
+    """The votes of a score. There is no interval if a value has fewer codes than ``least`` or twice the blocks.
+
+    Votes on few codes repeat them, so that they vary less than those of fresh codes would.
 
     Example:
         >>> from unweave.metrics.interventions import plan_groups
-        >>> classes = np.arange(10)[:, None] % 2
-        >>> plan_votes(classes, (2,), VotingProtocol(3, 4, 5), np.random.default_rng(0), plan_groups)[0].rows.shape
-        (9, 3)
+        >>> classes, rng = np.arange(10)[:, None] % 2, np.random.default_rng(0)
+        >>> votes = plan_votes(classes, (2,), VotingProtocol(3, 4, 5), rng, plan_groups, least=3, interval=True)
+        >>> votes.plan.rows.shape, votes.no_interval
+        ((9, 3), 'a value has fewer than 20 codes: votes on it repeat them')
     """
     plan = planner(classes, sizes, protocol.total, protocol.samples, rng)
-    return plan, plan_blocks(classes, sizes, protocol.samples, rng, planner)
+    if not interval:
+        return Votes(plan)
+    least = max(least, 2 * BLOCKS)
+    if min(int(np.bincount(column).min()) for column in classes.T) < least:
+        return Votes(plan, None, f"a value has fewer than {least} codes: votes on it repeat them")
+    return Votes(plan, plan_blocks(classes, sizes, protocol.samples, rng, planner))
 
 
 def score_votes(
@@ -96,6 +135,7 @@ def score_votes(
     right_in_blocks: NDArray[np.bool_] | None,
     reference: str,
     constants: Mapping[str, Any],
+    no_interval: str | None = None,
 ) -> Score:
     """The accuracy of the evaluation votes, with Wilson's interval for as many votes as are independent.
 
@@ -108,19 +148,24 @@ def score_votes(
         right_in_blocks: likewise of the votes within blocks; None if every vote has codes of its own.
         reference: of the score.
         constants: further settings and parts of the score.
+        no_interval: why there is no interval, or None for one.
 
     Example:
         >>> protocol = VotingProtocol(5, 10, 4)
         >>> score_votes("s", "paper", protocol, 2, np.array([True, True, False, True]), None, "", {}).value
         0.75
     """
-    value = float(np.mean(right))
+
+    def scaled(x: float) -> float:
+        return max(0.0, (x - 1 / factors) / (1 - 1 / factors)) if protocol.rescaled and factors > 1 else x
+
+    value, known = float(np.mean(right)), {**vote_constants(mode, protocol, factors), **constants}
+    if no_interval is not None:
+        return Score(name, scaled(value), reference=reference, constants=known, **no_span(no_interval))
     independent = independent_votes(value, protocol.evaluation_votes, right_in_blocks)
     low, high = wilson(value * independent, independent)
-    if protocol.rescaled and factors > 1:
-        value, low, high = (max(0.0, (x - 1 / factors) / (1 - 1 / factors)) for x in (value, low, high))
-    known = {**vote_constants(mode, protocol, factors), "independent_votes": independent, **constants}
-    return Score(name, value, low, high, reference=reference, constants=known)
+    known["independent_votes"] = independent
+    return Score(name, scaled(value), scaled(low), scaled(high), reference=reference, constants=known)
 
 
 def vote_constants(mode: str, protocol: VotingProtocol, factors: int) -> dict[str, Any]:
@@ -135,5 +180,6 @@ def vote_constants(mode: str, protocol: VotingProtocol, factors: int) -> dict[st
         "samples": protocol.samples,
         "votes": protocol.votes,
         "evaluation_votes": protocol.evaluation_votes,
+        **({} if protocol.bins is None else {"bins": protocol.bins}),
         "chance": 0.0 if protocol.rescaled else 1 / factors,
     }

@@ -168,7 +168,8 @@ class SpatialBroadcast(ImageDecoder):
         upscales: how many layers, from the code on, are up-convolutions with stride 2 (SBD appendix G.3); the
             tile is smaller accordingly.
         shuffle_coordinates: put the coordinate pairs in a random order that stays the same for the whole run.
-        shuffle_seed: seed of that order.
+        shuffle_seed: seed of that order; none: drawn with the weights, so that every seed of a run has an order of its
+            own (SBD figure 5).
         initialisation: "truncated_normal" weights with zero biases (SBD appendix A) or PyTorch's "default".
 
     Example:
@@ -190,16 +191,21 @@ class SpatialBroadcast(ImageDecoder):
         mlp: tuple[int, ...] = (),
         upscales: int = 0,
         shuffle_coordinates: bool = False,
-        shuffle_seed: int = 0,
+        shuffle_seed: int | None = 0,
         initialisation: Initialisation = "truncated_normal",
     ) -> None:
         super().__init__(latents, output_shape, depth=depth, width=width, kernel=kernel, mlp=mlp)
         colours, rows, columns = self.output_shape
-        if depth < 2:
-            raise UnweaveError(f"depth must be at least 2 (one hidden layer and the output), got {depth}")
+        if not 2 <= depth <= 1000:
+            raise UnweaveError(
+                f"depth must be at least 2 (one hidden layer and the output) and at most 1000, got {depth}"
+            )
         check_at_least("kernel", kernel, 2)
         tile = _tile(rows, columns, depth, upscales)
-        grid = shuffled_coordinates(*tile, shuffle_seed) if shuffle_coordinates else coordinates(*tile)
+        grid = coordinates(*tile)
+        if shuffle_coordinates:
+            drawn = int(torch.randint(1 << 31, ())) if shuffle_seed is None else shuffle_seed
+            grid = shuffled_coordinates(*tile, drawn)
         self.mlp = nn.Sequential(*linear_stack((latents, *mlp)))
         size = (latents, *mlp)[-1]
         sizes = (size + 2, *[width] * (depth - 1), colours)

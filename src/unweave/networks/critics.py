@@ -5,6 +5,7 @@ from typing import final
 from torch import Tensor, nn
 
 from unweave.errors import UnweaveError
+from unweave.networks.layers import Initialisation, initialise
 from unweave.networks.shapes import require_positive
 
 
@@ -20,6 +21,7 @@ class Discriminator(nn.Module):
         layers: number of hidden layers.
         width: units in each.
         slope: slope of the leaky ReLU below zero.
+        initialisation: PyTorch's "default", or "truncated_normal" weights with zero biases (SBD appendix A).
 
     Example:
         >>> import torch
@@ -27,16 +29,26 @@ class Discriminator(nn.Module):
         torch.Size([2, 2])
     """
 
-    def __init__(self, latents: int, *, layers: int = 6, width: int = 1000, slope: float = 0.2) -> None:
+    def __init__(
+        self,
+        latents: int,
+        *,
+        layers: int = 6,
+        width: int = 1000,
+        slope: float = 0.2,
+        initialisation: Initialisation = "default",
+    ) -> None:
         super().__init__()
         require_positive(latents=latents, layers=layers, width=width)
         if not slope >= 0:
             raise UnweaveError(f"slope must be 0 or more, got {slope}")
         self.latents = latents
         stack: list[nn.Module] = []
-        for inputs in (latents, *[width] * (layers - 1)):
+        for layer in range(layers):
+            inputs = width if layer else latents
             stack += [nn.Linear(inputs, width), nn.LeakyReLU(slope, inplace=True)]
         self.linear = nn.Sequential(*stack, nn.Linear(width, 2))
+        initialise(self, initialisation)
 
     def forward(self, codes: Tensor) -> Tensor:
         """(n, latents) -> (n, 2)."""

@@ -11,6 +11,9 @@ from unweave.networks.shapes import decoder_layers, encoder_layers, require_imag
 SLOPE = 0.2
 """Slope of the leaky ReLUs below zero."""
 
+NormPlace = Literal["before", "after"]
+"""Where normalisation stands: before or after the activation."""
+
 _CODE_WIDTH = 128
 """Width of the layer before Q's output, in all three tables."""
 
@@ -34,6 +37,7 @@ class InfoGANGenerator(nn.Module):
         halvings: stride of each of the critic's convolutions; none: 2 while the image size is even.
         hidden: width of the first linear layer.
         slope: slope of the ReLUs of the up-convolutions below zero; table 4 prints ReLU, tables 5 and 6 leaky ReLU.
+        norm_place: batch norm before the activation, as Chen et al. have it, or after it, as FAC prints it.
 
     Example:
         >>> import torch
@@ -50,6 +54,7 @@ class InfoGANGenerator(nn.Module):
         halvings: tuple[int, ...] | None = None,
         hidden: int = 1024,
         slope: float = 0.0,
+        norm_place: NormPlace = "before",
     ) -> None:
         super().__init__()
         output_shape = require_image_shape("output_shape", output_shape)
@@ -57,8 +62,8 @@ class InfoGANGenerator(nn.Module):
         self.start, shapes = decoder_layers(output_shape, channels[::-1], halvings)
         size = math.prod(self.start)
         self.linear = nn.Sequential(
-            *(nn.Linear(inputs, hidden), nn.BatchNorm1d(hidden), nn.ReLU(inplace=True)),
-            *(nn.Linear(hidden, size), nn.BatchNorm1d(size), nn.ReLU(inplace=True)),
+            *(nn.Linear(inputs, hidden), *_activated(nn.BatchNorm1d(hidden), 0.0, norm_place)),
+            *(nn.Linear(hidden, size), *_activated(nn.BatchNorm1d(size), 0.0, norm_place)),
         )
         layers: list[nn.Module] = []
         for before, after, stride in shapes:
@@ -66,7 +71,7 @@ class InfoGANGenerator(nn.Module):
                 layers.append(nn.ConvTranspose2d(before, after, 4, stride=2, padding=1))
             else:
                 layers += _same(before, after)
-            layers += [nn.BatchNorm2d(after), nn.LeakyReLU(slope, inplace=True)]
+            layers += _activated(nn.BatchNorm2d(after), slope, norm_place)
         self.upconvolutions = nn.Sequential(*layers[:-2])
 
     def forward(self, codes: Tensor) -> Tensor:
@@ -98,6 +103,7 @@ class InfoGANCritic(nn.Module):
         halvings: stride of each convolution; none: 2 while the image size is even.
         hidden: width of the linear layer.
         norm: "batch" or "layer".
+        norm_place: normalisation before the activation, as Chen et al. have it, or after it, as FAC prints it.
 
     Example:
         >>> import torch
@@ -115,6 +121,7 @@ class InfoGANCritic(nn.Module):
         halvings: tuple[int, ...] | None = None,
         hidden: int = 1024,
         norm: Literal["batch", "layer"] = "batch",
+        norm_place: NormPlace = "before",
     ) -> None:
         super().__init__()
         image_shape = require_image_shape("image_shape", image_shape)
@@ -126,20 +133,25 @@ class InfoGANCritic(nn.Module):
                 layers.append(nn.Conv2d(inputs, outputs, 4, stride=2, padding=1))
             else:
                 layers += _same(inputs, outputs)
-            if norm == "batch" and place > 0:
-                layers.append(nn.BatchNorm2d(outputs))
-            layers.append(nn.LeakyReLU(SLOPE, inplace=True))
+            normed = nn.BatchNorm2d(outputs) if norm == "batch" and place > 0 else None
+            layers += _activated(normed, SLOPE, norm_place)
         self.convolutions = nn.Sequential(*layers)
         self.linear = nn.Sequential(
             nn.Linear(math.prod(last), hidden),
-            nn.BatchNorm1d(hidden) if norm == "batch" else nn.LayerNorm(hidden),
-            nn.LeakyReLU(SLOPE, inplace=True),
+            *_activated(
+                nn.BatchNorm1d(hidden) if norm == "batch" else nn.LayerNorm(hidden), SLOPE, norm_place
+            ),
         )
         self.score = nn.Linear(hidden, 1)
         self.code = nn.Sequential(
-            *(nn.Linear(hidden, _CODE_WIDTH), nn.BatchNorm1d(_CODE_WIDTH), nn.LeakyReLU(SLOPE, inplace=True)),
+            *(nn.Linear(hidden, _CODE_WIDTH), *_activated(nn.BatchNorm1d(_CODE_WIDTH), SLOPE, norm_place)),
             nn.Linear(_CODE_WIDTH, features),
         )
+
+    @property
+    def of_discriminator(self) -> nn.ModuleList:
+        """All layers but Q's own."""
+        return nn.ModuleList([self.convolutions, self.linear, self.score])
 
     def trunk(self, images: Tensor) -> Tensor:
         """What D and Q share, (n, hidden)."""
@@ -155,6 +167,14 @@ class InfoGANCritic(nn.Module):
         """D and Q: (n, C, H, W) -> (n,), (n, features)."""
         shared = self.trunk(images)
         return self.score(shared).squeeze(1), self.code(shared)
+
+
+def _activated(norm: nn.Module | None, slope: float, place: NormPlace) -> list[nn.Module]:
+    """What follows a layer: its normalisation, if any, and its (leaky) ReLU, in either order."""
+    # Batch norm behind a ReLU needs the ReLU's result for its gradient, so that this one may not be overwritten.
+    relu = nn.LeakyReLU(slope, inplace=place == "before") if slope else nn.ReLU(inplace=place == "before")
+    several = [relu] if norm is None else [norm, relu]
+    return several if place == "before" else several[::-1]
 
 
 def _same(inputs: int, outputs: int) -> list[nn.Module]:

@@ -16,6 +16,7 @@ from unweave.functional.density_ratio import (
     permute_dims,
 )
 from unweave.networks import Discriminator
+from unweave.networks.layers import Initialisation
 from unweave.objectives.core import CriticLoss, Loss, Objective, Progress, bound, check_non_negative, frozen
 from unweave.slots import Form
 from unweave.vae import VAE
@@ -27,13 +28,26 @@ class _DiscriminatorObjective(Objective, ABC):
     target: Literal["marginals", "prior"] = "prior"
 
     def __init__(
-        self, latents: int, gamma: float, critic_layers: int, critic_width: int, critic_learning_rate: float
+        self,
+        latents: int,
+        gamma: float,
+        critic_layers: int,
+        critic_width: int,
+        critic_learning_rate: float,
+        critic_slope: float,
+        critic_initialisation: Initialisation,
     ) -> None:
         super().__init__()
         check_non_negative(gamma=gamma)
         check_positive("objective.critic_learning_rate", critic_learning_rate)
         self.gamma = gamma
-        self.critic = Discriminator(latents, layers=critic_layers, width=critic_width)
+        self.critic = Discriminator(
+            latents,
+            layers=critic_layers,
+            width=critic_width,
+            slope=critic_slope,
+            initialisation=critic_initialisation,
+        )
         self.critic_learning_rate = critic_learning_rate
 
     def check(self, vae: VAE) -> None:
@@ -93,6 +107,8 @@ class FactorVAE(_DiscriminatorObjective):
         critic_layers: hidden layers of the discriminator.
         critic_width: units in each.
         critic_learning_rate: step size of the discriminator's Adam(0.5, 0.9); FAC uses 1e-4 or 1e-5.
+        critic_slope: slope of the discriminator's leaky ReLUs below zero, which FAC does not give.
+        critic_initialisation: of the discriminator; "truncated_normal" in SBD appendix A.
 
     Reference: FAC Eq. 2, 3, 12, algorithms 1 and 2, appendix A.
 
@@ -127,8 +143,18 @@ class FactorVAE(_DiscriminatorObjective):
         critic_layers: int = 6,
         critic_width: int = 1000,
         critic_learning_rate: float = 1e-4,
+        critic_slope: float = 0.2,
+        critic_initialisation: Initialisation = "default",
     ) -> None:
-        super().__init__(latents, gamma, critic_layers, critic_width, critic_learning_rate)
+        super().__init__(
+            latents,
+            gamma,
+            critic_layers,
+            critic_width,
+            critic_learning_rate,
+            critic_slope,
+            critic_initialisation,
+        )
         self.target = target
         self.batches = 2 if target == "marginals" else 1
 
@@ -151,6 +177,8 @@ class AAE(_DiscriminatorObjective):
         critic_layers: hidden layers of the discriminator.
         critic_width: units in each.
         critic_learning_rate: step size of the discriminator's Adam(0.5, 0.9).
+        critic_slope: slope of the discriminator's leaky ReLUs below zero, which FAC does not give.
+        critic_initialisation: of the discriminator; "truncated_normal" in SBD appendix A.
 
     Reference: FAC Eq. 7 and figure 23.
 
@@ -179,8 +207,18 @@ class AAE(_DiscriminatorObjective):
         critic_layers: int = 6,
         critic_width: int = 1000,
         critic_learning_rate: float = 1e-4,
+        critic_slope: float = 0.2,
+        critic_initialisation: Initialisation = "default",
     ) -> None:
-        super().__init__(latents, gamma, critic_layers, critic_width, critic_learning_rate)
+        super().__init__(
+            latents,
+            gamma,
+            critic_layers,
+            critic_width,
+            critic_learning_rate,
+            critic_slope,
+            critic_initialisation,
+        )
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """Reconstruction plus ``gamma`` times the discriminator's estimate of ``KL(q(z) || p(z))``."""

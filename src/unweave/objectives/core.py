@@ -197,6 +197,10 @@ class Objective(nn.Module, ABC):
         """The parameters of the critic's optimiser, which the model's does not get; empty if there is no critic."""
         return []
 
+    def joint_parameters(self, vae: VAE) -> list[Parameter]:
+        """Those of the critic's parameters that the step of the model changes as well."""
+        return []
+
     def critic_loss(self, vae: VAE, images: Tensor, loss: Loss, turn: int) -> CriticLoss:
         """The critic's loss, after the step of the model that produced ``loss``; ``turn`` counts from 0."""
         raise NotImplementedError

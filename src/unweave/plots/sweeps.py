@@ -1,5 +1,6 @@
 """Many runs in one picture: trade-offs with confidence bands, violins over seeds, agreement of scores."""
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -37,6 +38,8 @@ def trade_off(
     y: str,
     swept: str = "",
     unit_interval: bool = False,
+    hull: bool = False,
+    marked: str = "",
 ) -> Figure:
     """One score against another: a curve through the means of each series, with a band for the mean of y.
 
@@ -50,6 +53,8 @@ def trade_off(
         y: label of the vertical axis.
         swept: the setting whose values are the labels of the points.
         unit_interval: whether y lies in 0 to 1, to which the axis is limited.
+        hull: instead of the interval of the mean, shade the hull of one standard deviation of x and y (SBD figure 3).
+        marked: label of the points that are drawn white (beta = 1 in SBD figure 3).
 
     References:
         FAC figure 5, SBD figure 3, ISA figure 5.
@@ -66,7 +71,10 @@ def trade_off(
         axes = figure.subplots()
         many = len(series) > len(PALETTE)
         for i, (name, points) in enumerate(series.items()):
-            _draw_series(axes, name, points, PALETTE[0 if many else i])
+            _draw_series(axes, name, points, PALETTE[0 if many else i], hull)
+            for point in (each for each in points if marked and each.label == marked):
+                middle = float(np.mean(point.x)), float(np.mean(point.y))
+                axes.plot(*middle, "o", markersize=5, color="white", markeredgecolor=INK, zorder=5)
         axes.set_xlabel(x)
         axes.set_ylabel(y)
         axes.margins(0.08)
@@ -177,7 +185,34 @@ def agreement_map(names: Sequence[str], values: ArrayLike) -> Figure:
     return figure
 
 
-def _draw_series(axes: Axes, name: str, points: Sequence[Point], color: str) -> None:
+def deviation_hulls(points: Sequence[Point]) -> list[NDArray[np.float64]]:
+    """The hull of one standard deviation of x and y: between every two points the convex hull of their rectangles.
+
+    Example:
+        >>> points = [Point("a", [0.0, 2.0], [0.0, 2.0]), Point("b", [4.0, 4.0], [1.0, 1.0])]
+        >>> float(deviation_hulls(points)[0].max())
+        4.0
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    rectangles = []
+    for point in points:
+        middle = np.array([np.mean(point.x), np.mean(point.y)])
+        spread = np.array([np.std(v, ddof=1) if len(v) > 1 else 0.0 for v in (point.x, point.y)])
+        corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+        rectangles.append(middle + corners * spread)
+    hulls = []
+    for one, two in itertools.pairwise(rectangles):
+        both = np.concatenate([one, two])
+        try:
+            outline = both[ConvexHull(both).vertices]
+        except QhullError:  # all on one line: there is nothing to shade
+            outline = both
+        hulls.append(outline)
+    return hulls
+
+
+def _draw_series(axes: Axes, name: str, points: Sequence[Point], color: str, hull: bool = False) -> None:
     middle = [(mean_interval(point.x), mean_interval(point.y)) for point in points]
     for point in points:
         axes.plot(point.x, point.y, "o", markersize=2.8, color=color, alpha=0.35, markeredgewidth=0)
@@ -185,7 +220,10 @@ def _draw_series(axes: Axes, name: str, points: Sequence[Point], color: str) -> 
     y = np.array([b.mean for _, b in middle])
     low = np.array([b.mean if b.low is None else b.low for _, b in middle])
     high = np.array([b.mean if b.high is None else b.high for _, b in middle])
-    if len(points) > 1:
+    if len(points) > 1 and hull:
+        for outline in deviation_hulls(points):
+            axes.fill(*outline.T, color=color, alpha=0.14, linewidth=0)
+    elif len(points) > 1:
         # x may decrease along the curve, so the band consists of one quadrilateral between every two points.
         for k in range(len(points) - 1):
             axes.fill(

@@ -148,6 +148,21 @@ def higher(
     return Finding(what, found.mean, published, within, found.low, found.high, found.p, "Welch's t")
 
 
+def similar(what: str, a: ArrayLike, b: ArrayLike, *, margin: float = 0.05) -> list[Finding]:
+    """Claim: two means differ by less than ``margin``, as two one-sided claims: neither is higher by that much.
+
+    Example:
+        >>> found = similar("score", [0.50, 0.51, 0.52], [0.51, 0.50, 0.52], margin=0.1)
+        >>> [finding.verdict for finding in found]
+        ['same direction', 'same direction']
+    """
+    one, two = _values(what, a), _values(what, b)
+    return [
+        higher(f"{what}: first plus {margin:g} minus second (similar)", one + margin, two),
+        higher(f"{what}: second plus {margin:g} minus first (similar)", two + margin, one),
+    ]
+
+
 def paired(what: str, a: ArrayLike, b: ArrayLike, *, published: float | None = None) -> Finding:
     """Claim: ``a > b`` in the mean, pair by pair (same seed, same item). Student's t-test on the differences.
 

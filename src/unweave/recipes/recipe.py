@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from unweave.data.catalogue import catalogue
+from unweave.data.catalogue import LIKENESSES, catalogue
 from unweave.errors import UnweaveError
 from unweave.recipes.claims import Finding, Verdict, worst
 from unweave.runs.config import SLOTS, Config, merge
@@ -27,6 +27,9 @@ SCALES: tuple[Scale, ...] = ("smoke", "small", "paper")
 
 Plan = Callable[[Scale], Mapping[str, Any]]
 """The content of a study file, for each scale."""
+
+DataRead = Callable[[], Sequence[Mapping[str, Any]]]
+"""The data sets that a conclusion reads."""
 
 Tell = Callable[[str], None]
 """Receives short texts on what is being computed."""
@@ -80,6 +83,7 @@ class Recipe:
         published: the published numbers and where the paper gives them.
         runs: the content of a study file, for each scale; none if nothing is trained.
         conclude: computes table, pictures and findings from the finished runs.
+        data: what the conclusion reads where nothing is trained, as configs hold it; a function, as files may come.
         reference: ``package.module:NAME`` or ``file.py:NAME`` of a recipe from outside of unweave, by which a command
             names it; empty for those of unweave, which are named by their id.
 
@@ -96,6 +100,7 @@ class Recipe:
     published: str
     runs: Plan | None
     conclude: "Callable[[Job], Conclusion]"
+    data: DataRead | None = None
     reference: str = ""
 
     def __post_init__(self) -> None:
@@ -137,6 +142,13 @@ class Recipe:
             return None
         study = Study.of(self.runs(scale), name=self.id)
         return study if not changes else _changed(study, changes)
+
+    def stand_ins(self, scale: Scale, changes: Mapping[str, Any] | None = None) -> "list[StandIn]":
+        """The data sets that stand in for the paper's at a scale; none where the user chose the data."""
+        if "name" in dict((changes or {}).get("data", {})):
+            return []
+        read = {str(k): each for k, each in enumerate(self.data() if self.data is not None else ())}
+        return stand_ins_of({"read": read, "runs": self.runs(scale) if self.runs is not None else {}})
 
 
 def _changed(study: Study, changes: Mapping[str, Any]) -> Study:
@@ -196,7 +208,12 @@ RECIPES: dict[str, Recipe] = {}
 
 
 def recipe(
-    *ids: str, title: str, claim: str, published: str, runs: Plan | None = None
+    *ids: str,
+    title: str,
+    claim: str,
+    published: str,
+    runs: Plan | None = None,
+    data: DataRead | None = None,
 ) -> "Callable[[Callable[[Job], Conclusion]], Callable[[Job], Conclusion]]":
     """Register the decorated function as the recipe of one or more figures or tables; see :class:`Recipe`.
 
@@ -212,7 +229,7 @@ def recipe(
 
     def register(function: "Callable[[Job], Conclusion]") -> "Callable[[Job], Conclusion]":
         for each in ids:
-            made = Recipe(each, title, claim, published, runs, function)
+            made = Recipe(each, title, claim, published, runs, function, data)
             made.check_id_is_free()
             RECIPES[each] = made
         return function
@@ -289,6 +306,11 @@ class Job:
             raise UnweaveError(f"no run of {variant} finished ({run.status}: {run.reason}); see {run.folder}")
         return list(finished)
 
+    def diverged(self, variant: str) -> tuple[int, int]:
+        """How many runs of a variant diverged, and how many there are."""
+        statuses = [member.run.status for member in self._members[variant]]
+        return statuses.count("diverged"), len(statuses)
+
     def scores(self, variant: str, name: str) -> NDArray[np.float64]:
         """A score of the finished runs of a variant, by seed."""
         found = []
@@ -312,19 +334,84 @@ class Job:
             self.note(text)
 
 
-def data_or_stand_in(name: str, stand_in: str, **options: Any) -> tuple[dict[str, Any], str]:
-    """The data set of the paper if its files are present, otherwise its stand-in, and a sentence that says so.
+class StandIn(dict[str, Any]):
+    """The data set that a config holds in the place of the paper's, whose files are not here.
+
+    Args:
+        name: of the data set of the paper.
+        chosen: what the config holds.
+
+    Example:
+        >>> made = StandIn("Cars3D", {"name": "Objects3D"})
+        >>> made["name"], made.label
+        ('Objects3D', 'Objects3D for Cars3D')
+    """
+
+    def __init__(self, name: str, chosen: Mapping[str, Any]) -> None:
+        super().__init__(chosen)
+        self.stands_for = name
+
+    @property
+    def label(self) -> str:
+        """What rows and pictures call it."""
+        same = self["name"] == self.stands_for
+        return f"{self.stands_for}, rendered" if same else f"{self['name']} for {self.stands_for}"
+
+    @property
+    def sentence(self) -> str:
+        """What a result says of it."""
+        if self["name"] == self.stands_for:
+            return f"The original file of {self.stands_for} is not here: it is rendered, which is a likeness."
+        return f"{self.stands_for} is not here: {self['name']} stands in for it."
+
+
+def data_or_stand_in(name: str, stand_in: str = "", **options: Any) -> tuple[dict[str, Any], str]:
+    """The data set of the paper from its files if they are here, otherwise its stand-in, and a sentence that says so.
+
+    dSprites is drawn pixel for pixel as its file has it. 3D Shapes is a likeness, so that its file is read if it is
+    here, and the rendering is a stand-in if not.
 
     Args:
         name: of the data set.
-        stand_in: of the data set to use instead.
+        stand_in: of the data set to use instead; none: the same, rendered.
         options: of the stand-in.
 
     Example:
         >>> data_or_stand_in("DSprites", "XYSquares")
         ({'name': 'DSprites'}, '')
     """
-    state = next(entry.state for entry in catalogue() if entry.name == name)
-    if state in ("here", "made here"):
+    entry = next(entry for entry in catalogue() if entry.name == name)
+    if name in LIKENESSES:
+        if entry.here:
+            return {"name": name, "source": "file"}, ""
+    elif entry.state in ("here", "made here"):
         return {"name": name}, ""
-    return {"name": stand_in, **options}, f"{name} is not here: {stand_in} stands in for it."
+    made = StandIn(name, {"name": stand_in or name, **options})
+    return made, made.sentence
+
+
+def label_of_data(data: Mapping[str, Any], label: str) -> str:
+    """What rows call a data set: ``label``, or, of a stand-in, what stands for what.
+
+    Example:
+        >>> label_of_data({"name": "DSprites"}, "dSprites")
+        'dSprites'
+        >>> label_of_data(StandIn("Cars3D", {"name": "Objects3D"}), "Cars")
+        'Objects3D for Cars3D'
+    """
+    return data.label if isinstance(data, StandIn) else label
+
+
+def stand_ins_of(content: Any) -> list[StandIn]:
+    """The stand-ins in the content of a study file, each once.
+
+    Example:
+        >>> made = StandIn("Cars3D", {"name": "Objects3D"})
+        >>> [found.label for found in stand_ins_of({"base": {"data": made}, "variants": {"a": {"data": made}}})]
+        ['Objects3D for Cars3D']
+    """
+    if isinstance(content, StandIn):
+        return [content]
+    several = content.values() if isinstance(content, Mapping) else ()
+    found = [stand_in for each in several for stand_in in stand_ins_of(each)]
+    return list({stand_in.label: stand_in for stand_in in found}.values())

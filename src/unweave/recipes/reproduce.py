@@ -214,7 +214,9 @@ def conclude(
     conclusion = recipe.conclude(job)
     for name, figure in conclusion.pictures.items():
         save(figure, folder / f"{name}.png", dpi=DPI)
-    if changes:
+    for stand_in in recipe.stand_ins(scale, changes):
+        job.note(stand_in.sentence)
+    if changes and deviates(changes):
         job.note(f"Not the paper's protocol: {words} {recipe.where_changed(scale, changes)}.")
     result = Result(
         id=recipe.id,
@@ -235,6 +237,16 @@ def conclude(
     atomic.write_json(folder / RESULT, dict(vars(result)))
     atomic.write_json(folder / COST, dict(vars(cost)))
     return folder, result, cost
+
+
+def deviates(changes: Mapping[str, Any]) -> bool:
+    """Whether changes depart from the paper's protocol; to read the original file of its data does not.
+
+    Example:
+        >>> deviates({"data": {"source": "file"}}), deviates({"data": {"source": "file"}, "steps": 5})
+        (False, True)
+    """
+    return dict(changes) != {"data": {"source": "file"}}
 
 
 def read_result(path: Path) -> Result:

@@ -121,7 +121,7 @@ def mig_after_rotation(summary: RunSummary) -> float | None:
     pair = list(summary.grid.latents)
     rotated[:, pair] = rotated[:, pair] @ rotation
     varying = [k for k in range(codes.factors.shape[1]) if np.ptp(codes.factors[:, k]) > 0]
-    return mig(rotated, codes.factors[:, varying], intervals=0).value
+    return mig(rotated, codes.factors[:, varying], interval=False).value
 
 
 def run_labels(runs: Sequence[Run]) -> list[str]:

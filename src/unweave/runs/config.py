@@ -417,7 +417,10 @@ def read_file(file: Path) -> dict[str, Any]:
     if len(text) > LARGEST:
         raise UnweaveError(f"{file} is not a config file: it has {len(text):,} bytes, more than {LARGEST:,}")
     try:
-        _check_yaml(yaml.compose(text.decode(), Loader=yaml.SafeLoader))
+        node = yaml.compose(text.decode(), Loader=yaml.SafeLoader)
+        _check_yaml(node)
+        if node is not None and not isinstance(node, yaml.MappingNode):
+            raise UnweaveError("it must hold key: value lines")
         content = OmegaConf.to_container(OmegaConf.create(text.decode()), resolve=True)
     except (
         yaml.YAMLError,

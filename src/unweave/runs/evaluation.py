@@ -1,7 +1,8 @@
 """Scores of a run: its data are encoded once, and every score is computed from the stored codes or the model."""
 
+import dataclasses
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,8 +13,20 @@ from numpy.typing import NDArray
 from unweave import artefacts, atomic
 from unweave.atomic import DamagedError
 from unweave.data import Dataset
-from unweave.metrics import AnyMetric, Encoded, Metric, MetricLike, Score, choose_metrics, score_all
+from unweave.gan import GAN
+from unweave.metrics import (
+    AnyMetric,
+    Encoded,
+    Metric,
+    MetricLike,
+    Relations,
+    Score,
+    choose_metrics,
+    relations,
+    score_all,
+)
 from unweave.model_metrics import Codes, Evaluated, ModelMetric, model_metrics
+from unweave.priors import Prior
 from unweave.runs.run import Run
 from unweave.runs.status import CODES, SCORES
 from unweave.training import cpu
@@ -25,6 +38,9 @@ Kept = TypeVar("Kept")
 
 SAMPLES = 10_000
 """Images that are encoded, as in the reference protocols of the scores."""
+
+RELATIONS = "relations.json"
+"""Which factor sits in which latent, in the folder of a run."""
 
 DECODED = 1_000
 """How many of them are decoded as well, for the likelihood."""
@@ -65,6 +81,7 @@ def evaluate(
     *,
     metrics: Sequence[MetricLike] | None = None,
     threads: int = 1,
+    interval: bool = True,
     device: torch.device | str = "cpu",
     tell: Tell = lambda _: None,
 ) -> dict[str, Score]:
@@ -80,6 +97,7 @@ def evaluate(
         metrics: as for :func:`unweave.metrics.resolve_metric`, names of :data:`unweave.model_metrics.MODEL_METRICS`,
             metrics that need a model, or "all".
         threads: metrics computed at a time.
+        interval: whether to compute intervals.
         device: of the model.
         tell: called with a line of text for each part of the work.
 
@@ -94,13 +112,28 @@ def evaluate(
         ['elbo', 'factor_vae_score', 'geometry', 'kl', 'latents_used', 'mig', 'nll']
     """
     with run.outside_code():
-        return _evaluate(run, metrics, threads, device, tell)
+        return _evaluate(run, metrics, threads, interval, device, tell)
+
+
+def relations_of(run: Run, scores: Mapping[str, Score]) -> Relations | None:
+    """Which factor sits in which latent of a run that was scored, also written to ``relations.json`` in its folder.
+
+    Example:
+        >>> relations_of.__annotations__["return"] == Relations | None
+        True
+    """
+    codes = Codes.load(run.folder / CODES)
+    found = None if codes is None else relations(_encoded(codes, run.dataset(), run.model()), scores)
+    if found is not None:
+        artefacts.write_json(run.folder / RELATIONS, found.to_json())
+    return found
 
 
 def _evaluate(
     run: Run,
     metrics: Sequence[MetricLike] | None,
     threads: int,
+    interval: bool,
     device: torch.device | str,
     tell: Tell,
 ) -> dict[str, Score]:
@@ -108,7 +141,7 @@ def _evaluate(
     run.model(device)  # damaged weights end the command before anything is changed
     before = _or_set_aside(run.folder / CODES, lambda: Codes.load(run.folder / CODES))
     codes = codes_of(run, device=device, tell=tell)
-    encoded = _encoded(codes, run.dataset())
+    encoded = _encoded(codes, run.dataset(), run.model(device))
     of_codes = [metric for metric in chosen if isinstance(metric, Metric)]
     if not explicit:
         of_codes = [metric for metric in of_codes if metric.needs <= encoded.has]
@@ -117,7 +150,9 @@ def _evaluate(
         if isinstance(metric, ModelMetric):
             scores |= _model_scores(metric, run, codes, device, tell)
         elif of_codes:  # all of them together, in the place of the first
-            scores |= score_all(encoded, of_codes, seed=run.config.seed, threads=threads, tell=tell)
+            scores |= score_all(
+                encoded, of_codes, seed=run.config.seed, threads=threads, interval=interval, tell=tell
+            )
             of_codes = []
     same_weights = metrics is not None and before is not None and before.step == codes.step
     stored = _or_set_aside(run.folder / SCORES, lambda: run.scores) if same_weights else {}
@@ -144,9 +179,46 @@ def _chosen(metrics: Sequence[MetricLike] | None) -> tuple[list[AnyMetric], bool
     return choose_metrics(wanted, more=model_metrics()), metrics is not None and not everything
 
 
-def _encoded(codes: Codes, dataset: Dataset) -> Encoded:
-    factors = codes.varying_factors if dataset.space is not None else None
-    return Encoded.of(codes.means, factors, codes.scales if np.all(codes.scales > 0) else None)
+def _encoded(codes: Codes, dataset: Dataset, model: Model) -> Encoded:
+    known = dataset.space is not None and codes.varying_factors is not None
+    facts = latent_facts(model)
+    scales = codes.scales.copy()
+    for j in facts.get("discrete", ()):  # the most probable class may be certain
+        scales[:, j] = np.maximum(scales[:, j], 1e-6)
+    encoded = Encoded.of(
+        codes.means,
+        codes.factors if known else None,
+        scales if np.all(scales > 0) else None,
+        factor_names=dataset.space.names if known and dataset.space is not None else None,
+    )
+    return dataclasses.replace(encoded, facts=facts)
+
+
+def latent_facts(model: Model) -> dict[str, Any]:
+    """What a model knows of its latents that metrics may need: which are classes, and the prior's variances.
+
+    Those of a prior without a finite variance, or whose variance is not known, are left out.
+
+    Example:
+        >>> from unweave import VAE
+        >>> from unweave.gan import InfoGAN
+        >>> latent_facts(VAE.assemble((1, 32, 32), 2))
+        {'prior_variances': (1.0, 1.0)}
+        >>> facts = latent_facts(InfoGAN((1, 28, 28), categorical=(2,)))
+        >>> facts["discrete"], [round(v, 3) for v in facts["prior_variances"]]
+        ((2,), [0.333, 0.333, 1.0])
+    """
+    if isinstance(model, GAN):
+        return {"discrete": model.discrete, "prior_variances": model.prior_variances}
+    prior = getattr(model, "prior", None)
+    if not isinstance(prior, Prior):
+        return {}
+    try:
+        variances = prior().variance.detach().cpu().double()
+    except (AttributeError, NotImplementedError):
+        return {}
+    known = variances.shape == (model.latents,) and bool(torch.isfinite(variances).all())
+    return {"prior_variances": tuple(variances.tolist())} if known else {}
 
 
 def _model_scores(
@@ -157,8 +229,7 @@ def _model_scores(
     evaluated = Evaluated(run.model(device), run.dataset(), codes, tell)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        found = metric.compute(evaluated, generator(seed, "evaluation", 1))
-    return {found.name: found} if isinstance(found, Score) else found
+        return metric.named(metric.compute(evaluated, generator(seed, "evaluation", 1)))
 
 
 def _encode(model: Model, dataset: Dataset, seed: int, step: int, tell: Tell) -> Codes:

@@ -62,12 +62,15 @@ def recommended(data: str, own: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _fits(own: Mapping[str, Any]) -> bool:
-    """Whether latents can be opened and turned: layers that face the code are known, and the posterior is Gaussian."""
+    """Whether latents can be opened and turned: layers that face the code are known, and the posterior is Gaussian.
+
+    And no weight has a ramp of its own, which the falling weight of the KL would multiply.
+    """
     outside = any(
         ":" in _name(own.get(slot, "")) for slot in ("encoder", "decoder", "posterior", "objective")
     )
     paired = _name(own.get("pairing", "none")).lower() not in ("none", "null")
-    return not (outside or paired or own.get("posterior"))
+    return not (outside or paired or own.get("posterior") or own.get("ramps"))
 
 
 def _named(own: Mapping[str, Any]) -> bool:

@@ -93,12 +93,14 @@ class Study:
             changed = merge(nested(own), nested(point))
             shown = {**flatten(own), **{key: _named(value) for key, value in point.items()}}
             told = " ".join(part for part in (label, *_words(point, grid)) if part)
-            for seed in seeds if not search else ():
-                try:
-                    config = Config.of({**merge(base, changed), "seed": seed})
-                except UnweaveError as error:
-                    raise UnweaveError(f"{told + ': ' if told else ''}{error}") from error
-                runs.append(PlannedRun(told or "base", shown, config))
+            try:
+                # Checked once for all seeds: a large study has thousands of runs.
+                config = Config.of({**merge(base, changed), "seed": min(seeds)}) if not search else None
+            except UnweaveError as error:
+                raise UnweaveError(f"{told + ': ' if told else ''}{error}") from error
+            if config is not None:
+                several = (dataclasses.replace(config, seed=seed) for seed in seeds)
+                runs += [PlannedRun(told or "base", shown, each) for each in several]
         title = str(mapping.get("title", ""))
         target = str(mapping.get("target", ""))
         metrics = metrics_of(mapping.get("metrics") or ())

@@ -325,6 +325,24 @@ def _entry(planned: PlannedRun, place: str) -> dict[str, Any]:
     }
 
 
+def scores_of_runs(sweep: Sweep, names: Sequence[str] | None = None) -> dict[str, list[float]]:
+    """Scores of the finished runs of a sweep, by name; by default those that all of them have.
+
+    Example:
+        >>> study = Study.of({"base": {"data": "circles"}}, name="tiny")
+        >>> scores_of_runs(Sweep.planned(study, Path("nowhere")))
+        {}
+    """
+    scored = [member.run.scores for member in sweep.members if member.run.status == "finished"]
+    common = [name for name in (scored[0] if scored else {}) if all(name in each for each in scored)]
+    for name in names or ():
+        if name not in common:
+            raise UnweaveError(
+                f"not every finished run has the score {name!r}; they have {', '.join(common)}"
+            )
+    return {name: [float(each[name]["value"]) for each in scored] for name in names or common}
+
+
 def describe(sweep: Sweep) -> str:
     """The runs of a sweep in one line: number, variants, seeds and statuses.
 

@@ -12,7 +12,7 @@ import numpy as np
 from unweave import atomic
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics import METRICS, AnyMetric, Score, choose_metrics
-from unweave.metrics.udr import udr
+from unweave.metrics.unsupervised import udr
 from unweave.model_metrics import model_metrics
 from unweave.runs.config import Config, merge
 from unweave.runs.evaluation import QUICK

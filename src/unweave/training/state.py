@@ -58,7 +58,8 @@ class TrainingState:
         self.step = 0
         self.first_total: float | None = None
         self.critic_parameters = objective.critic_parameters(model)
-        of_critic = {id(parameter) for parameter in self.critic_parameters}
+        joint = {id(parameter) for parameter in objective.joint_parameters(model)}
+        of_critic = {id(parameter) for parameter in self.critic_parameters} - joint
         self.parameters = [weight for weight in model.parameters() if id(weight) not in of_critic]
         own = Trained(self.parameters, _facing_code(model), objective.betas)
         self.optimizer = optimizer.build(own, learning_rate)

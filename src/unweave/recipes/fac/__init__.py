@@ -21,6 +21,9 @@ from unweave.recipes.fac import (  # noqa: F401, I001
     figure_17,
     figure_18,
     appendix_e,
+    figures_19_to_22,
+    section_6,
+    appendix_a,
     figure_23,
     figure_37,
     figure_40,
@@ -35,4 +38,5 @@ from unweave.recipes.fac import (  # noqa: F401, I001
     figure_24,
     figure_32,
     figure_33,
+    tables,
 )

@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 from unweave.gan import GAN
 from unweave.metrics import mutual_information
 from unweave.recipes.claims import Finding, higher, paired
-from unweave.recipes.fac.gans import class_column, note_letters
+from unweave.recipes.fac.gans import before_degeneration, class_column, stops
+from unweave.recipes.fac.methods import whole_variants
 from unweave.recipes.fac.traversals import code_sheet
 from unweave.recipes.recipe import Conclusion, Job
 from unweave.recipes.shortfall import shortfall
@@ -45,17 +46,18 @@ def class_in_codes(claim: Callable[[Job, ByVariant, ByVariant], Finding]) -> Cal
 
     def conclude(job: Job) -> Conclusion:
         """Table of the shares, the claim, and a sheet of traversals."""
-        note_letters(job)
         job.note(shortfall(job))
-        found = {v: np.array([class_information(run) for run in job.runs(v)]).T for v in job.variants}
+        chosen = {variant: before_degeneration(job, variant) for variant in whole_variants(job)}
+        job.note(stops(chosen))
+        found = {v: np.array([class_information(run) for run in runs]).T for v, runs in chosen.items()}
         rows = [["runs", "share of the class in the continuous codes", "shuffled"]]
         rows += [[v, mean_and_deviation(held), f"{chance.mean():.3f}"] for v, (held, chance) in found.items()]
-        shown = job.variants[-1]
-        several = len(job.variants) == 1
+        shown = list(chosen)[-1]
+        several = len(chosen) == 1
         finding = claim(
             job, {v: held for v, (held, _) in found.items()}, {v: c for v, (_, c) in found.items()}
         )
-        figure = code_sheet(job.runs(shown)[: 5 if several else 1], title=shown)
+        figure = code_sheet(chosen[shown][: 5 if several else 1], title=shown)
         return Conclusion(rows, [finding], {"traversals": figure})
 
     return conclude
@@ -63,7 +65,7 @@ def class_in_codes(claim: Callable[[Job, ByVariant, ByVariant], Finding]) -> Cal
 
 def beyond_chance(job: Job, held: ByVariant, shuffled: ByVariant) -> Finding:
     """The claim that the codes of the last variant hold something of the class."""
-    last = job.variants[-1]
+    last = list(held)[-1]
     return paired(
         "share of the class that the continuous codes tell, minus that of shuffled classes",
         held[last],
@@ -73,7 +75,7 @@ def beyond_chance(job: Job, held: ByVariant, shuffled: ByVariant) -> Finding:
 
 def more_than_first(job: Job, held: ByVariant, shuffled: ByVariant) -> Finding:
     """The claim that the codes of the last variant hold more of the class than those of the first."""
-    first, last = job.variants
+    first, last = held
     # Shuffled classes have some by chance, and the more the more codes there are.
     one, two = (held[v] - shuffled[v] for v in (last, first))
     return higher(f"share of the class that the continuous codes tell, {last} minus {first}", one, two)

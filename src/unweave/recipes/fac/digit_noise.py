@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from unweave.gan import GAN
 from unweave.plots.images import image_grid
 from unweave.recipes.claims import Finding, higher, paired
-from unweave.recipes.fac.gans import class_column, note_letters
+from unweave.recipes.fac.gans import before_degeneration, class_column, stops
+from unweave.recipes.fac.methods import whole_variants
 from unweave.recipes.recipe import Conclusion, Job
 from unweave.recipes.shortfall import shortfall
 from unweave.recipes.traversal_pictures import in_unit_interval
@@ -85,15 +86,16 @@ def class_by_noise(claim: Callable[[Job, ByVariant, ByVariant], Finding]) -> Cal
 
     def conclude(job: Job) -> Conclusion:
         """Table of the changes, the claim, and a sheet of reconstructions."""
-        note_letters(job)
         job.note(shortfall(job))
         images = job.pick(smoke=20, small=200, paper=1000)
-        found = {v: [noise_changes(run, images) for run in job.runs(v)] for v in job.variants}
+        chosen = {variant: before_degeneration(job, variant) for variant in whole_variants(job)}
+        job.note(stops(chosen))
+        found = {v: [noise_changes(run, images) for run in runs] for v, runs in chosen.items()}
         changed = {v: np.array([each.changed for each in several]) for v, several in found.items()}
         misread = {v: np.array([each.misread for each in several]) for v, several in found.items()}
         rows = [["runs", "class changes with the noise", "real images misread"]]
         rows += [[v, f"{changed[v].mean():.3f}", f"{misread[v].mean():.3f}"] for v in found]
-        last = job.variants[-1]
+        last = list(found)[-1]
         figure = image_grid(found[last][0].images[:8], title=f"{last}: original, then other noise")
         return Conclusion(rows, [claim(job, changed, misread)], {"reconstructions": figure})
 
@@ -102,7 +104,7 @@ def class_by_noise(claim: Callable[[Job, ByVariant, ByVariant], Finding]) -> Cal
 
 def oftener_than_misread(job: Job, changed: ByVariant, misread: ByVariant) -> Finding:
     """The claim that the noise changes the class more often than real images are misread."""
-    first = job.variants[0]
+    first = next(iter(changed))
     return paired(
         "share of reconstructions whose class changes, minus that of real images misread",
         changed[first],
@@ -112,12 +114,14 @@ def oftener_than_misread(job: Job, changed: ByVariant, misread: ByVariant) -> Fi
 
 def more_than_first(job: Job, changed: ByVariant, misread: ByVariant) -> Finding:
     """The claim that the noise changes the class more often in the last variant than in the first."""
-    return _difference(job.variants[-1], job.variants[0], changed)
+    first, last = changed
+    return _difference(last, first, changed)
 
 
 def less_than_first(job: Job, changed: ByVariant, misread: ByVariant) -> Finding:
     """The claim that the noise changes the class less often in the last variant than in the first."""
-    return _difference(job.variants[0], job.variants[-1], changed)
+    first, last = changed
+    return _difference(first, last, changed)
 
 
 def _difference(one: str, other: str, changed: ByVariant) -> Finding:

@@ -3,32 +3,39 @@
 import numpy as np
 
 from unweave.plots.seed_bands import banded_curves
-from unweave.recipes.claims import equal
+from unweave.recipes.claims import equal, higher
 from unweave.recipes.fac.curves import history, late_mean
-from unweave.recipes.fac.gans import TEN_CATEGORIES, gans_on_digits, note_letters
+from unweave.recipes.fac.gans import ACCURACY, AS_PUBLISHED, gans_on_digits
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.recipes.shortfall import shortfall
 from unweave.recipes.table_cells import mean_and_deviation
 
-TERM = "discriminator_accuracy"
+RATES = {
+    "discriminator at 1e-4": AS_PUBLISHED,
+    "discriminator at 1e-5": {**AS_PUBLISHED, "critic_learning_rate": 1e-5},
+}
+"""The published rate, and a smaller one, which FAC appendix H tried; it does not say how small."""
 
 
 @recipe(
     "fac-fig24",
     title="Accuracy of InfoGAN's discriminator on MNIST over training",
-    claim="In all runs the discriminator eventually degenerates and takes all inputs for real.",
+    claim="In all runs the discriminator eventually degenerates and takes all for real; a smaller rate delays it.",
     published="curve only; an accuracy of one half is that of a discriminator that takes all for real",
-    runs=gans_on_digits(TEN_CATEGORIES),
+    runs=gans_on_digits(RATES),
 )
 def figure_24(job: Job) -> Conclusion:
     """Accuracies as logged, and their mean over the last quarter."""
-    note_letters(job)
     job.note(shortfall(job))
-    (variant,) = job.variants
-    ends = np.array([late_mean(run, TERM) for run in job.runs(variant)])
-    line = history(job.runs(variant), TERM)
+    ends = {v: np.array([late_mean(run, ACCURACY) for run in job.runs(v)]) for v in job.variants}
+    lines = {v: history(job.runs(v), ACCURACY) for v in job.variants}
+    usual, slower = job.variants
+    what = "accuracy over the last quarter of training"
     return Conclusion(
-        [["runs", "accuracy, last quarter"], [variant, mean_and_deviation(ends)]],
-        [equal("accuracy over the last quarter of training", float(ends.mean()), 0.5, within=0.05, null=1.0)],
-        {"accuracy": banded_curves([[("", {"InfoGAN": line})]], rows=["accuracy"], unit_interval=(0,))},
+        [["runs", "accuracy, last quarter"], *([v, mean_and_deviation(each)] for v, each in ends.items())],
+        [
+            equal(what, float(ends[usual].mean()), 0.5, within=0.05, null=1.0),
+            higher(f"{what}, {slower} minus {usual} (it delays the degeneration)", ends[slower], ends[usual]),
+        ],
+        {"accuracy": banded_curves([[("", lines)]], rows=["accuracy"], unit_interval=(0,))},
     )

@@ -1,7 +1,7 @@
 """FAC figure 33: losses of InfoWGAN-GP on 2D Shapes over training."""
 
 from unweave.recipes.fac.gan_conclusions import losses_conclusion
-from unweave.recipes.fac.gans import gans_2d
+from unweave.recipes.fac.gans import gan_on_2d_shapes
 from unweave.recipes.recipe import recipe
 
 recipe(
@@ -9,5 +9,5 @@ recipe(
     title="Losses of InfoWGAN-GP on 2D Shapes over training",
     claim="InfoWGAN-GP solves the degeneracy: its critic goes on to tell real images from generated ones.",
     published="curves only",
-    runs=gans_2d(),
+    runs=gan_on_2d_shapes,
 )(losses_conclusion)

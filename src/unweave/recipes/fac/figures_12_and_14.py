@@ -10,4 +10,4 @@ recipe(
     claim=CLAIM,
     published=PUBLISHED,
     runs=vaes_on("Faces3D", 1e-4, channels=1),
-)(errors_and_traversals("Faces3D", errors="fac-fig12"))
+)(errors_and_traversals(errors="fac-fig12"))

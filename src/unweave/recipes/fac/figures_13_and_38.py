@@ -10,4 +10,4 @@ recipe(
     claim=CLAIM,
     published=PUBLISHED,
     runs=vaes_on("Chairs3D", 1e-5),
-)(errors_and_traversals("Chairs3D", errors="fac-fig38"))
+)(errors_and_traversals(errors="fac-fig38"))

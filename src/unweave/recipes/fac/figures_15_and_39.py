@@ -10,4 +10,4 @@ recipe(
     claim=CLAIM,
     published=PUBLISHED,
     runs=vaes_on("CelebA", 1e-5),
-)(errors_and_traversals("CelebA", errors="fac-fig39"))
+)(errors_and_traversals(errors="fac-fig39"))

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave.metrics import Sensitivity
+from unweave.metrics.adagrad import AdagradSoftmax
 from unweave.metrics.beta_vae import mean_differences
 from unweave.metrics.interventions import plan_pairs
 from unweave.metrics.validation import factor_classes
@@ -76,35 +77,18 @@ def adagrad_scores(
 
     def draw(points: int) -> tuple[Floats, NDArray[np.int64]]:
         plan = plan_pairs(classes, sizes, points, samples, rng)
-        features = np.concatenate([mean_differences(codes, plan), np.ones((points, 1))], axis=1)
-        return features, plan.asked
+        return mean_differences(codes, plan), plan.asked
 
-    weights = np.zeros((codes.shape[1] + 1, len(sizes)))
-    squares = np.full_like(weights, 0.1)
+    model = AdagradSoftmax.start(codes.shape[1], len(sizes), rate)
     test, answer = draw(tested)
     scores, done = [], 0
     for stop in iterations:
         while done < stop:
             steps = min(_POINTS_AT_ONCE // batch, stop - done)
-            features, asked = draw(steps * batch)
-            wanted = np.eye(len(sizes))[asked]
-            for start in range(0, steps * batch, batch):
-                part = slice(start, start + batch)
-                gradient = _cross_entropy_gradient(weights, features[part], wanted[part])
-                squares += gradient * gradient
-                weights -= rate * gradient / np.sqrt(squares)
+            model.train(*draw(steps * batch), batch)
             done += steps
-        scores.append(float(np.mean(np.argmax(test @ weights, axis=1) == answer)))
+        scores.append(float(np.mean(model.predict(test) == answer)))
     return scores
-
-
-def _cross_entropy_gradient(weights: Floats, features: Floats, wanted: Floats) -> Floats:
-    logits = features @ weights
-    logits -= logits.max(axis=1, keepdims=True)
-    chances = np.exp(logits)
-    chances /= chances.sum(axis=1, keepdims=True)
-    gradient: Floats = features.T @ (chances - wanted) / len(features)
-    return gradient
 
 
 def higgins_by_settings(job: Job, codes: Floats, factors: NDArray[Any]) -> Floats:

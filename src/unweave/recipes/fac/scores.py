@@ -6,14 +6,34 @@ from matplotlib.figure import Figure
 
 from unweave.plots.sweeps import Point, trade_off
 from unweave.recipes.fac.methods import BETA_VAE, FACTOR_VAE, Method, Variant, variants_of, whole_variants
-from unweave.recipes.recipe import Job
+from unweave.recipes.recipe import Job, Scale, at
 from unweave.recipes.table_cells import mean_and_deviation
 from unweave.runs.run import Run
 
 SCORE, HIGGINS, ERROR = "factor_vae_score", "beta_vae_score", "nll"
 """The paper's metric, the metric of Higgins et al., and the reconstruction error, by their names in a run."""
 
-HEADINGS = {ERROR: "reconstruction error", HIGGINS: "beta-VAE score", SCORE: "FactorVAE score"}
+PRINTED = "beta_vae_score mode=printed"
+"""The metric of Higgins et al. with the classifier that FAC appendix B prints: 10,000 steps of Adagrad."""
+
+HEADINGS = {
+    ERROR: "reconstruction error",
+    HIGGINS: "beta-VAE score",
+    PRINTED: "beta-VAE score",
+    SCORE: "FactorVAE score",
+}
+
+
+def higgins_of(scale: Scale) -> str:
+    """The metric of Higgins et al. that figures quote: as printed in the paper's protocol, otherwise solved.
+
+    Figure 16 shows that the printed one depends on where Adagrad is stopped, and it takes as long as a small run.
+
+    Example:
+        >>> higgins_of("paper"), higgins_of("small")
+        ('beta_vae_score mode=printed', 'beta_vae_score')
+    """
+    return at(scale, smoke=HIGGINS, small=HIGGINS, paper=PRINTED)
 
 
 class BestRun(NamedTuple):

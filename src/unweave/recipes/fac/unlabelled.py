@@ -49,18 +49,16 @@ def vaes_on(name: str, rate: float, **stand_in: Any) -> Plan:
     return plan
 
 
-def errors_and_traversals(name: str, errors: str) -> Callable[[Job], Conclusion]:
+def errors_and_traversals(errors: str) -> Callable[[Job], Conclusion]:
     """Reconstruction errors over training, and traversals of a model of each kind.
 
     Args:
-        name: of the data set of the paper.
         errors: id of the recipe of the errors, whose first picture they are; of others, traversals are.
     """
 
     def conclude(job: Job) -> Conclusion:
         """Table of the errors, their curves, and a sheet of traversals."""
         job.note(shortfall(job))
-        job.note(data_or_stand_in(name, "Objects3D")[1])
         ours = variants_of(job, FACTOR_VAE)
         theirs = [variant for variant in variants_of(job, BETA_VAE) if variant.weight > 1]
         panels = [

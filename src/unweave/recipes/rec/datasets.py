@@ -1,6 +1,7 @@
 """The data sets of the REC figures on distances, and what a loss perceives of them."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 from unweave.data import DATASETS, Dataset
 from unweave.metrics import Distances, Matrices, perceived_distances
 from unweave.recipes.rec.published_tables import TABLE_A1
-from unweave.recipes.recipe import Job, data_or_stand_in
+from unweave.recipes.recipe import Job, StandIn, data_or_stand_in
 
 Floats = NDArray[np.float64]
 
@@ -25,15 +26,24 @@ def data_sets(names: Sequence[str], job: Job) -> dict[str, Dataset]:
         ['XYSquares']
     """
     found: dict[str, Dataset] = {}
-    for name in names:
-        data, note = (
-            data_or_stand_in(name, "Objects3D") if name in ("Cars3D", "SmallNORB") else ({"name": name}, "")
-        )
-        job.note(note)
+    for data in read_data(names):
         chosen = str(data["name"])
+        if isinstance(data, StandIn):
+            job.note(data.sentence)
         if chosen not in found:
-            found[chosen] = DATASETS.make(data)
+            found[chosen] = DATASETS.make(dict(data))
     return found
+
+
+def read_data(names: Sequence[str]) -> list[dict[str, Any]]:
+    """Data sets as configs hold them: from their files, or their stand-ins.
+
+    Example:
+        >>> read_data(["XYSquares"])
+        [{'name': 'XYSquares'}]
+    """
+    toys = {"Cars3D": "Objects3D", "SmallNORB": "Objects3D"}
+    return [data_or_stand_in(name, toys.get(name, ""))[0] for name in names]
 
 
 def varying_factors(dataset: Dataset) -> list[str]:

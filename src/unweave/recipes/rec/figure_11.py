@@ -31,9 +31,9 @@ def figure_11(job: Job) -> Conclusion:
         rows += [
             [f, loss, *(mean_and_deviation(panels[title][loss][f]) for title in SCORES)] for loss in LOSSES
         ]
-    migs = panels["MIG"]
     findings = [
-        higher(f"{f}: MIG, blurred minus pixel-wise loss", migs["BoxBlurMSE"][f], migs["MSE"][f])
+        higher(f"{f}: {title}, blurred minus pixel-wise loss", panel["BoxBlurMSE"][f], panel["MSE"][f])
+        for title, panel in panels.items()
         for f in FRAMEWORKS
     ]
     return Conclusion(rows, findings, {"scores": half_violins(panels)})

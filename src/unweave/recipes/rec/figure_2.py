@@ -13,7 +13,7 @@ from unweave.metrics.statistics import rank_correlation
 from unweave.plots.images import contact_sheet
 from unweave.plots.style import bare, new_figure
 from unweave.recipes.claims import exceeds
-from unweave.recipes.rec.datasets import EXISTING, data_sets, varying_factors
+from unweave.recipes.rec.datasets import EXISTING, data_sets, read_data, varying_factors
 from unweave.recipes.recipe import Conclusion, Job, recipe
 
 
@@ -22,6 +22,7 @@ from unweave.recipes.recipe import Conclusion, Job, recipe
     title="Factor traversals of existing data sets",
     claim="Images along a factor, such as the scale of 3D Shapes, can be put in order by how much they overlap.",
     published="pictures only (figure 2, section 4)",
+    data=lambda: read_data(EXISTING),
 )
 def figure_2(job: Job) -> Conclusion:
     """Columns of images that differ in one factor, and whether overlap alone gives their order."""

@@ -44,8 +44,7 @@ def plan(scale: Scale) -> dict[str, Any]:
 def figure_4(job: Job) -> Conclusion:
     """A row for each factor: true distances, perceived ones, latent means, KL, reconstructions."""
     runs = job.runs(job.variants[0])
-    stand_in = data_or_stand_in("Cars3D", "Objects3D")[1]
-    job.note(stand_in if job.scale != "smoke" else "XYSquares in the place of Cars3D.")
+    job.note(job.pick(smoke="XYSquares in the place of Cars3D.", small="", paper=""))
     note_protocol(job, runs, 115_200)
     dataset = runs[0].dataset()
     traversals = job.pick(smoke=1, small=20, paper=100)

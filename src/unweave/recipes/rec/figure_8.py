@@ -15,6 +15,7 @@ from unweave.recipes.recipe import Conclusion, Job, recipe
     claim="Squares closer together overlap more, and perceived distances correspond better to true ones; at spacing 8 "
     "they are constant.",
     published="pictures only (figure 8); constant distance C at spacing 8 (section 5.1)",
+    data=lambda: [{"name": "XYSquares"}],
 )
 def figure_8(job: Job) -> Conclusion:
     """The matrix of true distances and, for each spacing, that of perceived ones."""

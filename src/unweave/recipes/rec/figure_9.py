@@ -1,5 +1,6 @@
 """REC figure 9: disentanglement of XYSquares against spacing."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -86,9 +87,10 @@ def figure_9(job: Job) -> Conclusion:
         shown = [mean_and_deviation(panels[title][f][spacing]) for f in frameworks for title in panels]
         rows.append([f"{spacing:g} px", *shown])
     findings = []
-    for framework, lines in panels["MIG"].items():
+    for title, framework in itertools.product(panels, frameworks):
+        lines = panels[title][framework]
         x = np.concatenate([np.full(len(values), spacing) for spacing, values in lines.items()])
         y = np.concatenate(list(lines.values()))
-        findings.append(correlated(f"{framework}: rank correlation of MIG with spacing", x, y, sign=-1))
+        findings.append(correlated(f"{framework}: rank correlation of {title} with spacing", x, y, sign=-1))
     picture = score_lines(panels, x="spacing of grid points in pixels of 64")
     return Conclusion(rows, findings, {"scores": picture})

@@ -4,7 +4,8 @@ import numpy as np
 
 from unweave.plots.distances import cumulative_distances
 from unweave.recipes.claims import equal, proportion
-from unweave.recipes.rec.datasets import distances_of_table_a1
+from unweave.recipes.rec.datasets import distances_of_table_a1, read_data
+from unweave.recipes.rec.published_tables import TABLE_A1
 from unweave.recipes.recipe import Conclusion, Job, recipe
 
 
@@ -13,6 +14,7 @@ from unweave.recipes.recipe import Conclusion, Job, recipe
     title="Cumulative perceived distances along factors and of random pairs",
     claim="Pairs along a factor are closer than random pairs; along XYSquares' factors all distances are the same.",
     published="pictures only (figure A1); in table A1 all 21 lines of factors lie below random",
+    data=lambda: read_data(tuple(TABLE_A1)),
 )
 def figure_a1(job: Job) -> Conclusion:
     """A picture of curves for each data set."""

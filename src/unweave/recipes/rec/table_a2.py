@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from unweave.plots.style import FAINT, PALETTE, new_figure
 from unweave.recipes.claims import Finding, equal
-from unweave.recipes.rec.datasets import data_sets
+from unweave.recipes.rec.datasets import data_sets, read_data
 from unweave.recipes.rec.published_tables import TABLE_A2
 from unweave.recipes.recipe import Conclusion, Job, recipe
 
@@ -17,6 +17,7 @@ from unweave.recipes.recipe import Conclusion, Job, recipe
     title="Channel constants for standardising",
     claim="Mean and deviation of each channel over the whole of each data set.",
     published="table A2: 22 constants of five data sets",
+    data=lambda: read_data(tuple(TABLE_A2)),
 )
 def table_a2(job: Job) -> Conclusion:
     """Measured means and deviations beside the published ones."""

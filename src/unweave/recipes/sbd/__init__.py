@@ -1,4 +1,4 @@
-"""Spatial Broadcast Decoder (Watters et al. 2019, SBD): figures 2 to 20, tables 5 to 10, one module each.
+"""Spatial Broadcast Decoder (Watters et al. 2019, SBD): figures 2 to 20, tables 1 to 10.
 
 Networks are those of SBD table 1 (table 2 for FactorVAE), data those of appendix A.3, steps those of table 4. Each
 result at a smaller scale states how much smaller it is.
@@ -31,4 +31,5 @@ from unweave.recipes.sbd import (  # noqa: F401, I001
     figure_18,
     figure_19,
     figure_20,
+    tables_1_to_4,
 )

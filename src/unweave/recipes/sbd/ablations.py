@@ -33,6 +33,7 @@ class Ablation:
         number: reads it from the config of a run.
         smoke: two of the numbers; one of them that of figure 2, whose runs it shares.
         trends: scores that rise with the number, +1, or fall, -1, as the paper claims.
+        more: further findings.
     """
 
     published: Mapping[int, Row]
@@ -43,6 +44,7 @@ class Ablation:
     number: Callable[[Config], int]
     smoke: tuple[int, int]
     trends: Mapping[str, int]
+    more: Callable[[Job], list[Finding]] = lambda _: []
 
     def label(self, number: int) -> str:
         """The name of a row."""
@@ -72,6 +74,7 @@ class Ablation:
         """Rows and picture of the table, and the trends that the paper claims."""
         job.note(shortfall(job))
         findings = [self.trend(job, score, sign) for score, sign in self.trends.items()]
+        findings += self.more(job)
         published = {self.label(number): row for number, row in self.published.items()}
         return Conclusion(score_rows(job, published), findings, {"table": self.picture(job)})
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from unweave.plots.replicas import median_replica, traversal_sheet
 from unweave.recipes.claims import exceeds
 from unweave.recipes.recipe import Conclusion, Job, Scale, at, data_or_stand_in, recipe
-from unweave.recipes.sbd.models import STEPS, broadcast, seeds, vae
-from unweave.recipes.sbd.score_table import mean_and_spread
+from unweave.recipes.sbd.models import STEPS, broadcast, mig_metrics, seeds, vae
+from unweave.recipes.sbd.score_table import column, mean_and_spread
 from unweave.recipes.sbd.traversals import replica_pictures
 from unweave.recipes.shortfall import shortfall
 from unweave.recipes.traversal_pictures import in_unit_interval
@@ -19,17 +19,19 @@ from unweave.runs.run import Run
 def chairs_and_rooms(scale: Scale) -> dict[str, Any]:
     """Spatial Broadcast VAEs on chairs, and, with three layers more, on rooms (SBD appendices A.1 and F)."""
     chairs, _ = data_or_stand_in("Chairs3D", "Objects3D")
+    chairs["channels"] = 1
     return {
-        "base": vae(scale, {**chairs, "channels": 1}, at(scale, smoke=2, small=1500, paper=STEPS["chairs"])),
+        "base": vae(scale, chairs, at(scale, smoke=2, small=1500, paper=STEPS["chairs"])),
         "variants": {
             "chairs": {"decoder": broadcast(scale)},
             "rooms": {
-                "data": {"name": "Shapes3D"},
+                "data": data_or_stand_in("Shapes3D")[0],
                 "decoder": broadcast(scale, depth=3 if scale == "smoke" else 6),
                 "steps": at(scale, smoke=2, small=1500, paper=STEPS["rooms"]),
             },
         },
         "seeds": seeds(scale, 5, 3),
+        "metrics": mig_metrics(scale),
     }
 
 
@@ -62,11 +64,10 @@ def explained_share(target: NDArray[np.float64], guess: NDArray[np.float64]) -> 
 def figure_10(job: Job) -> Conclusion:
     """Reconstructions and traversals; how much of the images is reconstructed, how well rooms are disentangled."""
     job.note(shortfall(job))
-    job.note(data_or_stand_in("Chairs3D", "Objects3D")[1])
     explained = {
         variant: np.array([reconstructed_share(run) for run in job.runs(variant)]) for variant in job.variants
     }
-    rooms = [job.scores("rooms", name) for name in ("factor_vae_score", "mig")]
+    rooms = [column(job, "rooms", name) for name in ("factor_vae_score", "mig")]
     rows = [["data", "replicas", "pixel variance reconstructed", "FactorVAE score", "MIG"]]
     for variant, shares in explained.items():
         scores = [mean_and_spread(values) if variant == "rooms" else "" for values in rooms]

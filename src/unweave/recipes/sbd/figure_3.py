@@ -10,11 +10,14 @@ from unweave.plots.sweeps import Point, trade_off
 from unweave.recipes.claims import paired
 from unweave.recipes.recipe import Conclusion, Job, Scale, at, recipe
 from unweave.recipes.sbd.models import BROADCAST, DECONV, FRESH, PILOT, both_decoders, sprites
-from unweave.recipes.sbd.score_table import mean_and_spread
+from unweave.recipes.sbd.score_table import column, mean_and_spread
 from unweave.recipes.shortfall import shortfall
 
 BETAS = (0.4, 0.55, 0.77, 1.0, 1.47, 2.03, 2.81, 3.9, 5.4)
 """The paper sweeps beta "log-linearly from 0.4 to 5.4", 1 included; it does not say in how many steps."""
+
+WITH_NLL: tuple[Literal["kl", "mig"], ...] = ("kl", "mig")
+"""What the two panels show against the NLL."""
 
 SMALL_BETAS = (0.4, 1.0, 5.4)
 
@@ -71,17 +74,16 @@ def figure_3(job: Job) -> Conclusion:
     for variant in job.variants:
         config = job.runs(variant)[0].config
         name, beta = NAMES[config.decoder.name], float(config.objective.options["beta"])
-        at_beta = AtBeta(beta, *(job.scores(variant, score) for score in ("nll", "kl", "mig")))
+        at_beta = AtBeta(beta, *(column(job, variant, score) for score in ("nll", "kl", "mig")))
         found[name].append(at_beta)
         cells = (at_beta.nll, at_beta.kl, at_beta.cost, at_beta.mig)
         rows.append([name, f"{beta:g}", *(mean_and_spread(values) for values in cells)])
     cost, mig = (
-        {name: np.concatenate([getattr(each, column) for each in curve]) for name, curve in found.items()}
-        for column in ("cost", "mig")
+        {name: np.concatenate([getattr(each, what) for each in curve]) for name, curve in found.items()}
+        for what in ("cost", "mig")
     )
     rate_curves, mig_curves = (
-        {name: [each.point(column) for each in curve] for name, curve in found.items()}
-        for column in ("kl", "mig")
+        {name: [each.point(what) for each in curve] for name, curve in found.items()} for what in WITH_NLL
     )
     return Conclusion(
         rows,
@@ -91,8 +93,15 @@ def figure_3(job: Job) -> Conclusion:
         ],
         {
             "rate-distortion": trade_off(
-                rate_curves, x="KL (rate), nats", y="NLL (distortion), nats", swept="beta"
+                rate_curves,
+                x="KL (rate), nats",
+                y="NLL (distortion), nats",
+                swept="beta",
+                hull=True,
+                marked="1",
             ),
-            "mig": trade_off(mig_curves, x="MIG", y="NLL (distortion), nats", swept="beta"),
+            "mig": trade_off(
+                mig_curves, x="MIG", y="NLL (distortion), nats", swept="beta", hull=True, marked="1"
+            ),
         },
     )

@@ -12,6 +12,7 @@ from unweave.recipes.sbd.models import (
     broadcast,
     factor_deconv,
     factor_vae,
+    mig_metrics,
     seeds,
     vae,
 )
@@ -28,6 +29,7 @@ def factor_vaes(scale: Scale) -> dict[str, Any]:
             BROADCAST: {"decoder": broadcast(scale), **factor_vae(scale, steps)},
         },
         "seeds": seeds(scale, 25),
+        "metrics": mig_metrics(scale),
     }
 
 
@@ -40,4 +42,20 @@ def factor_vaes(scale: Scale) -> dict[str, Any]:
 )
 def figure_6(job: Job) -> Conclusion:
     """MIG over seeds; reconstructions and traversals of the median seeds."""
-    return broadcast_against_deconv(job)
+    found = broadcast_against_deconv(job)
+    width = len(found.rows[0])
+    rows = [*found.rows, *(_diverged(job, variant, width) for variant in job.variants)]
+    return Conclusion(
+        [*rows, _padded("  published: seeds that diverged", "about 15 %", width)],
+        found.findings,
+        found.pictures,
+    )
+
+
+def _diverged(job: Job, variant: str, width: int) -> list[str]:
+    lost, all_of_them = job.diverged(variant)
+    return _padded(f"{variant}: seeds that diverged", f"{lost} of {all_of_them}", width)
+
+
+def _padded(name: str, cell: str, width: int) -> list[str]:
+    return [name, cell, *[""] * (width - 2)]

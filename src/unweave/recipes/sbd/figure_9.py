@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from unweave.recipes.claims import higher
+from unweave.recipes.claims import higher, similar
 from unweave.recipes.recipe import Conclusion, Job, Scale, recipe
 from unweave.recipes.sbd.models import BROADCAST, COORDCONV, DECONV, WIDTH, both_decoders, sprites
 from unweave.recipes.sbd.published import BROADCAST_ROW, DECONV_ROW
-from unweave.recipes.sbd.score_table import score_rows
+from unweave.recipes.sbd.score_table import column, score_rows
 from unweave.recipes.sbd.traversals import median_traversals
 from unweave.recipes.shortfall import shortfall
 
@@ -27,9 +27,12 @@ def three_decoders(scale: Scale) -> dict[str, Any]:
 def figure_9(job: Job) -> Conclusion:
     """MIG of the three decoders; traversals of all latents of the median CoordConv VAE."""
     job.note(shortfall(job))
-    broadcast, coordconv = job.scores(BROADCAST, "mig"), job.scores(COORDCONV, "mig")
+    broadcast, coordconv, deconv = (column(job, variant, "mig") for variant in (BROADCAST, COORDCONV, DECONV))
     return Conclusion(
         score_rows(job, {DECONV: DECONV_ROW, BROADCAST: BROADCAST_ROW}),
-        [higher(f"MIG, {BROADCAST} minus {COORDCONV}", broadcast, coordconv)],
+        [
+            higher(f"MIG, {BROADCAST} minus {COORDCONV}", broadcast, coordconv),
+            *similar(f"MIG of {COORDCONV} and {DECONV}", coordconv, deconv),
+        ],
         {"traversals": median_traversals(job, [COORDCONV], latents=10, compared=job.variants)},
     )

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.metrics import embed_grid
 from unweave.plots.replicas import Embedded, Replicas, geometry_sheet
-from unweave.recipes.claims import Finding, higher
+from unweave.recipes.claims import Finding, exceeds, higher
 from unweave.recipes.recipe import Conclusion, Job
 from unweave.recipes.sbd.models import BROADCAST, DECONV
 from unweave.recipes.sbd.score_table import column, mean_and_spread
@@ -26,8 +26,13 @@ def geometry_conclusion(job: Job, findings: Sequence[Finding] | None = None) -> 
     """
     job.note(shortfall(job))
     if findings is None:
-        findings = [*broadcast_higher(job), *(broadcast_generalises(job) if has_hole(job) else ())]
+        findings = usual_findings(job)
     return Conclusion(geometry_rows(job), findings, {"geometry": geometry_picture(job)})
+
+
+def usual_findings(job: Job) -> list[Finding]:
+    """Geometry is better with the Spatial Broadcast decoder, and so are held-out points if there are."""
+    return [*broadcast_higher(job), *(broadcast_generalises(job) if has_hole(job) else ())]
 
 
 def has_hole(job: Job) -> bool:
@@ -132,7 +137,7 @@ def broadcast_higher(
     return _of_each_kind(
         job,
         f"{what}, {{kind}}: {BROADCAST} minus {DECONV}{more}",
-        lambda deconv, broadcast: (job.scores(broadcast, score) + margin, job.scores(deconv, score)),
+        lambda deconv, broadcast: (column(job, broadcast, score) + margin, column(job, deconv, score)),
     )
 
 
@@ -158,4 +163,55 @@ def _of_each_kind(
         deconv, broadcast = f"{DECONV} {kind}", f"{BROADCAST} {kind}"
         if {deconv, broadcast} <= set(job.variants):
             found.append(higher(what.format(kind=kind), *pair(deconv, broadcast)))
+    return found
+
+
+def tilt_of(run: Run) -> float:
+    """Degrees by which the plane of the two factors is turned against the latent axes, 0 to 45."""
+    grid = embed_grid(run.model().codes, run.dataset())
+    assert grid is not None
+    return float(grid.score().constants["tilt"])
+
+
+def axis_aligned(job: Job, variant: str, degrees: float = 10.0) -> Finding:
+    """The claim that a representation is axis-aligned: turned by less than ``degrees``; 22.5 is what chance gives."""
+    what = f"tilt against the latent axes in degrees, {variant} (axis-aligned: below {degrees:g})"
+    return exceeds(what, [tilt_of(run) for run in job.runs(variant)], degrees, sign=-1)
+
+
+def linearity_of(run: Run) -> tuple[float, float]:
+    """For the first and the second factor: the share of its variance that an affine map of the two latents explains."""
+    grid = embed_grid(run.model().codes, run.dataset())
+    assert grid is not None
+    inputs = np.column_stack([grid.codes, np.ones(len(grid.codes))])
+    fitted = inputs @ np.linalg.lstsq(inputs, grid.factors, rcond=None)[0]
+    left = np.sum((grid.factors - fitted) ** 2, axis=0)
+    first, second = 1 - left / np.sum((grid.factors - grid.factors.mean(axis=0)) ** 2, axis=0)
+    return float(first), float(second)
+
+
+def hole_size(run: Run) -> float:
+    """The spread of held-out points in latent space over that of all points, divided by the same of the factors.
+
+    1 where the hole has the size that it has in the space of factors, less where it is contracted.
+    """
+    grid = embed_grid(run.model().codes, run.dataset())
+    assert grid is not None
+    ratios = [
+        np.sqrt(np.var(points[grid.held_out], axis=0).sum() / np.var(points, axis=0).sum())
+        for points in (grid.codes, grid.factors / np.ptp(grid.factors, axis=0))
+    ]
+    return float(ratios[0] / ratios[1])
+
+
+def contraction(job: Job) -> list[Finding]:
+    """The claim that FactorVAE contracts the hole, with each decoder that has both kinds of VAE."""
+    found = []
+    for decoder in (DECONV, BROADCAST):
+        kinds = [f"{decoder} {kind}" for kind in ("VAE", "FactorVAE")]
+        if set(kinds) <= set(job.variants):
+            plain, factor = ([hole_size(run) for run in job.runs(variant)] for variant in kinds)
+            found.append(
+                higher(f"size of the hole in latent space, {decoder}: VAE minus FactorVAE", plain, factor)
+            )
     return found

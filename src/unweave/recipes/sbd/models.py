@@ -11,6 +11,9 @@ from unweave.recipes.recipe import Plan, Scale, at
 DECONV, BROADCAST, COORDCONV = "DeConv", "Spatial Broadcast", "CoordConv"
 """The paper's names of the decoders, which name the variants."""
 
+GAUSSIAN = f"{DECONV} FactorVAE, Gaussian"
+"""The model of figure 11's caption: a normal distribution of fixed variance; SBD recommends 0.3."""
+
 STEPS = {"sprites": 1_500_000, "chairs": 700_000, "rooms": 2_500_000, "circles": 500_000}
 """Training steps of the VAEs, SBD table 4."""
 
@@ -95,14 +98,14 @@ def vae(scale: Scale, data: Mapping[str, Any], steps: int) -> dict[str, Any]:
     encoder = {"name": "Conv", "channels": [WIDTH[scale]] * 4, "initialisation": "truncated_normal"}
     if scale == "smoke":
         return {
-            "data": dict(data),
+            "data": data,
             "encoder": {**encoder, "hidden": [8]},
             "latents": 4,
             "batch_size": 4,
             "steps": 2,
         }
     return {
-        "data": dict(data),
+        "data": data,
         "encoder": encoder,
         "latents": 10,
         "batch_size": 16,
@@ -118,7 +121,12 @@ def factor_vae(scale: Scale, steps: int) -> dict[str, Any]:
         >>> factor_vae("paper", 7)["objective"]["critic_learning_rate"]
         2e-05
     """
-    objective = {"name": "FactorVAE", "gamma": 35.0, "critic_learning_rate": 2e-5}
+    objective = {
+        "name": "FactorVAE",
+        "gamma": 35.0,
+        "critic_learning_rate": 2e-5,
+        "critic_initialisation": "truncated_normal",  # "in all networks", SBD appendix A
+    }
     if scale == "smoke":
         return {"objective": {**objective, "critic_layers": 2, "critic_width": 8}}
     if scale == "small":
@@ -168,9 +176,20 @@ def sprites(
             "base": vae(scale, SPRITES, steps),
             "variants": variants(scale),
             "seeds": seeds(scale, paper, small),
+            "metrics": mig_metrics(scale),
         }
 
     return plan
+
+
+def mig_metrics(scale: Scale) -> list[str]:
+    """What runs are scored by besides: MIG by sampling, as Chen et al. define it and SBD uses it, in its protocol.
+
+    Example:
+        >>> mig_metrics("paper"), mig_metrics("small")
+        (['sampled_mig'], [])
+    """
+    return at(scale, smoke=[], small=[], paper=["sampled_mig"])
 
 
 def circles(
@@ -179,6 +198,7 @@ def circles(
     hole: str = "none",
     blank: float = 0.0,
     factor: Sequence[Scale] = (),
+    gaussian: bool = False,
     paper: int = 15,
 ) -> Plan:
     """A plan of VAEs, and at the scales of ``factor`` of FactorVAEs too, with either decoder on circles.
@@ -188,6 +208,7 @@ def circles(
         hole: where the data have none.
         blank: share of black images.
         factor: scales at which there are FactorVAEs too.
+        gaussian: whether there is a DeConv FactorVAE with a Gaussian decoder among them (caption of figure 11).
         paper: replicas of the paper.
 
     Example:
@@ -201,6 +222,8 @@ def circles(
         # At smoke all pairs of factors are X-Y and all objects small, so that figures share runs.
         shared = ("xy" if len(variant) == 2 else "xyh_small") if scale == "smoke" else variant
         data = {"name": "Circles", "variant": shared, "hole": hole, "blank": blank, "size": size}
+        if scale == "paper":
+            data["finite"] = 500_000
         steps = STEPS["circles"] if scale == "paper" else SMALL_CIRCLES
         # Table 1 begins at 2 x 2 pixels: one doubling less for images half as large.
         layers = 5 if scale == "paper" else 4
@@ -216,6 +239,17 @@ def circles(
                 f"{DECONV} FactorVAE": {"decoder": decoder, **with_critic},
                 f"{BROADCAST} FactorVAE": {"decoder": broadcast(scale), **with_critic},
             }
-        return {"base": vae(scale, data, steps), "variants": made, "seeds": seeds(scale, paper)}
+            if gaussian:
+                made[GAUSSIAN] = {
+                    "decoder": decoder,
+                    **with_critic,
+                    "likelihood": {"name": "Gaussian", "variance": 0.3},
+                }
+        return {
+            "base": vae(scale, data, steps),
+            "variants": made,
+            "seeds": seeds(scale, paper),
+            "metrics": mig_metrics(scale),
+        }
 
     return plan

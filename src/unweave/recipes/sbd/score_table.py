@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave.recipes.recipe import Job
+from unweave.recipes.sbd.models import mig_metrics
 from unweave.recipes.sbd.published import Row
 
 COLUMNS = {
@@ -21,7 +22,9 @@ COLUMNS = {
 
 def column(job: Job, variant: str, score: str) -> NDArray[np.float64]:
     """The values of a column, one for each replica; of the bound its negative, as the paper has it."""
-    values = job.scores(variant, score)
+    values = job.scores(
+        variant, mig_metrics(job.scale)[0] if score == "mig" and mig_metrics(job.scale) else score
+    )
     return -values if score == "elbo" else values
 
 

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from unweave.recipes.recipe import Scale, at, recipe
+from unweave.recipes.recipe import Scale, at, data_or_stand_in, recipe
 from unweave.recipes.sbd.ablations import linear_layers_before_broadcast
-from unweave.recipes.sbd.models import STEPS, seeds, vae
+from unweave.recipes.sbd.models import STEPS, mig_metrics, seeds, vae
 from unweave.recipes.sbd.published import TABLE_9
 
 ABLATION = linear_layers_before_broadcast(TABLE_9, {"latents_used": -1, "elbo": -1})
@@ -13,9 +13,12 @@ ABLATION = linear_layers_before_broadcast(TABLE_9, {"latents_used": -1, "elbo": 
 def rooms(scale: Scale) -> dict[str, Any]:
     """Spatial Broadcast VAEs with 0 to 3 linear layers on 3D Object-in-Room."""
     return {
-        "base": vae(scale, {"name": "Shapes3D"}, at(scale, smoke=2, small=1500, paper=STEPS["rooms"])),
+        "base": vae(
+            scale, data_or_stand_in("Shapes3D")[0], at(scale, smoke=2, small=1500, paper=STEPS["rooms"])
+        ),
         "variants": ABLATION.variants(scale),
         "seeds": seeds(scale, 25, 3),
+        "metrics": mig_metrics(scale),
     }
 
 

@@ -11,7 +11,7 @@ from unweave.recipes.claims import higher
 from unweave.recipes.recipe import Conclusion, Job
 from unweave.recipes.sbd.models import BROADCAST, DECONV
 from unweave.recipes.sbd.published import Row
-from unweave.recipes.sbd.score_table import score_rows
+from unweave.recipes.sbd.score_table import column, score_rows
 from unweave.recipes.shortfall import shortfall
 from unweave.recipes.traversal_pictures import decoded_traversals
 from unweave.runs.evaluation import codes_of
@@ -55,7 +55,7 @@ def median_traversals(
         score: by which the median is found.
         compared: variants whose scores are drawn; none: those shown.
     """
-    values = {variant: job.scores(variant, score) for variant in compared or shown}
+    values = {variant: column(job, variant, score) for variant in compared or shown}
     chosen = {
         variant: replica_pictures(job.runs(variant)[median_replica(values[variant])], latents)
         for variant in shown
@@ -75,7 +75,7 @@ def broadcast_against_deconv(
         published_difference: the paper's difference of MIG.
     """
     job.note(shortfall(job))
-    flat, other = job.scores(BROADCAST, "mig"), job.scores(DECONV, "mig")
+    flat, other = column(job, BROADCAST, "mig"), column(job, DECONV, "mig")
     return Conclusion(
         score_rows(job, published or {}),
         [higher(f"MIG, {BROADCAST} minus {DECONV}", flat, other, published=published_difference)],

@@ -1,0 +1,204 @@
+"""Explicitness: how well a linear classifier ranks the values of the factors."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unweave.errors import check_choice
+from unweave.metrics.linear import Softmax, fit_softmax
+from unweave.metrics.score import Score, Span, no_span, span_of_learned
+from unweave.metrics.validation import (
+    Floats,
+    Integers,
+    check_pair,
+    equal_width_bins,
+    factor_classes,
+    split_samples,
+    standardised,
+)
+
+Mode = Literal["disentanglement_lib", "dcf", "ubisoft"]
+MODES = ("disentanglement_lib", "dcf", "ubisoft")
+FEWEST = 20
+"""Codes of a value, held out or trained on, below which the error of its area is not known."""
+_REFERENCE = "Ridgeway & Mozer 2018, section 3"
+
+
+def explicitness(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    rng: np.random.Generator | None = None,
+    *,
+    mode: Mode = "disentanglement_lib",
+    test: float = 1 / 3,
+    interval: bool = True,
+) -> Score:
+    """Explicitness, in [0.5, 1]: how well a linear classifier of all latents ranks each value of each factor.
+
+    The mean over factors and their values of the area under the ROC curve, one value against the rest, of a
+    multinomial logistic regression on standardised codes, on codes held out. 0.5 is what guessing gets.
+
+    The interval covers the value of infinitely many codes. Given the classifiers, an area is a U-statistic, whose error
+    is that of the mean of placements. Classifiers of more codes would do better: the corrected value adds by how much
+    those of all training codes beat those of their two halves, see :func:`~unweave.metrics.score.span_of_learned`.
+    There is none if a value has fewer than 20 codes on either side, and none for ``ubisoft``, which tests on the
+    training codes.
+
+    Modes: ``disentanglement_lib`` (``dcf`` is the same); ``ubisoft``: codes scaled to [0, 1], factors cut into 10 bins,
+    one balanced classifier for each value, tested on the training codes, rescaled to [0, 1].
+
+    Args:
+        codes: (n, latents) posterior means.
+        factors: (n, K) factor values; continuous ones are cut into 20 bins.
+        rng: splits the samples into training and test; ``np.random.default_rng(0)`` by default.
+        mode: whose definition.
+        test: share of the samples held out.
+        interval: whether to compute one.
+
+    References:
+        Ridgeway & Mozer 2018, section 3.
+
+    Example:
+        >>> v = np.stack(np.meshgrid(range(2), range(2)), -1).reshape(-1, 2).repeat(20, axis=0)
+        >>> explicitness(v, v).value, explicitness(0 * v, v).value
+        (1.0, 0.5)
+
+    """
+    check_choice("mode of explicitness", mode, MODES)
+    codes, table = check_pair(codes, factors, least=20)
+    rng = np.random.default_rng(0) if rng is None else rng
+    classes, _ = factor_classes(table)
+    if mode == "ubisoft":
+        return _one_against_the_rest(
+            codes, factor_classes(equal_width_bins(table.astype(np.float64), 10).T)[0]
+        )
+    train, held_out = split_samples(len(codes), rng, test)
+    z = standardised(codes, codes[train])
+    areas, models, effects = [], [], []
+    for column in classes.T:
+        model, present = _fit(z[train], column[train])
+        area, effect = roc_areas(model.log_probabilities(z[held_out]), column[held_out], present)
+        areas.append(area)
+        effects.append(effect)
+        models.append(model)
+    value = float(np.mean(areas))
+    span = no_span()
+    if interval:
+        span = _span(value, z, classes, train, held_out, models, np.mean(effects, axis=0), rng)
+    constants = {
+        "mode": mode,
+        "training_samples": len(train),
+        "test_samples": len(held_out),
+        "chance": 0.5,
+        "of_factors": areas,
+    }
+    return Score("explicitness", value, reference=_REFERENCE, constants=constants, **span)
+
+
+def _span(
+    value: float,
+    z: Floats,
+    classes: Integers,
+    train: Integers,
+    held_out: Integers,
+    models: Sequence[Softmax],
+    effect: Floats,
+    rng: np.random.Generator,
+) -> Span:
+    """The corrected value and its interval, from classifiers of two halves of the training codes."""
+    sizes = classes.max(axis=0) + 1
+    for rows in (train, held_out):
+        if (
+            min(int(np.bincount(c[rows], minlength=k).min()) for c, k in zip(classes.T, sizes, strict=True))
+            < FEWEST
+        ):
+            return no_span(f"a value has fewer than {FEWEST} codes to train or test on")
+    order, of_halves = rng.permutation(train), []
+    for half in (order[: len(order) // 2], order[len(order) // 2 :]):
+        areas = []
+        for column, model in zip(classes.T, models, strict=True):
+            again, present = _fit(z[half], column[half], model)
+            areas.append(roc_areas(again.log_probabilities(z[held_out]), column[held_out], present)[0])
+        of_halves.append(float(np.mean(areas)))
+    return span_of_learned(value, of_halves, effect, (0.0, 1.0))
+
+
+def _fit(z: Floats, column: Integers, start: Softmax | None = None) -> tuple[Softmax, Integers]:
+    """A classifier of the values that occur, and these values; ``start`` is used if it has as many."""
+    present, labels = np.unique(column, return_inverse=True)
+    if start is not None and start.weights.shape[1] != len(present):
+        start = None
+    return fit_softmax(z, labels.reshape(-1), len(present), start=start), present
+
+
+def _one_against_the_rest(codes: Floats, classes: Integers) -> Score:
+    spans = np.ptp(codes, axis=0)
+    z = (codes - codes.min(axis=0)) / np.where(spans > 0, spans, 1.0)
+    areas = []
+    for column in classes.T:
+        present = np.unique(column)
+        chances = []
+        for value in present if len(present) > 2 else present[1:]:
+            labels = (column == value).astype(np.int64)
+            weights = (len(labels) / (2 * np.bincount(labels)))[labels]
+            chances.append(
+                np.exp(fit_softmax(z, labels, 2, sample_weights=weights).log_probabilities(z)[:, 1])
+            )
+        p = np.stack(chances, axis=1) if len(present) > 2 else np.stack([1 - chances[0], chances[0]], axis=1)
+        areas.append(roc_areas(p / p.sum(axis=1, keepdims=True), column, present)[0])
+    constants = {
+        "mode": "ubisoft",
+        "training_samples": len(z),
+        "test_samples": len(z),
+        "chance": 0.0,
+        "of_factors": areas,
+    }
+    value, why = (
+        max(0.0, 2 * float(np.mean(areas)) - 1),
+        "classifiers are tested on the codes they were trained on",
+    )
+    return Score("explicitness", value, reference=_REFERENCE, constants=constants, **no_span(why))
+
+
+def roc_areas(scores: Floats, truth: Integers, present: Integers) -> tuple[float, Floats]:
+    """The mean area under the ROC curves of ``scores`` (n, classes), and the effect of each sample on it, (n,).
+
+    A value that does not occur in ``truth``, or is all of it, has no curve and is excluded.
+
+    Example:
+        >>> scores = np.array([[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]])
+        >>> roc_areas(scores, np.array([0, 1, 0]), np.array([0, 1]))[0]
+        1.0
+
+    """
+    n, areas, effect = len(truth), [], np.zeros(len(truth))
+    for value, column in zip(present, scores.T, strict=True):
+        hit = truth == value
+        positives = int(hit.sum())
+        if not 0 < positives < n:
+            continue
+        rightly = _placements(column, hit, positives)
+        areas.append(float(rightly[hit].mean()))
+        share = np.where(hit, n / positives, n / (n - positives))
+        effect += share * (rightly - areas[-1])
+    if not areas:
+        return 0.5, effect
+    return float(np.mean(areas)), effect / len(areas)
+
+
+def _placements(score: Floats, hit: NDArray[np.bool_], positives: int) -> Floats:
+    """The share of the other kind that each sample is ranked rightly against, ties by half, (n,)."""
+    n = len(score)
+    order = np.argsort(score)
+    ranked, kind = score[order], hit[order]
+    firsts = np.flatnonzero(np.append(True, ranked[1:] != ranked[:-1]))
+    together = np.diff(firsts, append=n)
+    own = np.add.reduceat(kind, firsts, dtype=np.int64)
+    before = np.cumsum(own) - own
+    below = np.repeat(before + own / 2, together)  # of positives
+    others = np.repeat(firsts - before + (together - own) / 2, together)  # of the rest
+    found = np.empty(n)
+    found[order] = np.where(kind, others / (n - positives), 1 - below / positives)
+    return found

@@ -1,0 +1,220 @@
+"""Every file of a run, damaged in every way: never a wrong number in silence, never a traceback, nothing deleted."""
+
+import json
+import os
+import random
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from campaign.children import Ended, in_child, say
+from campaign.kills import TINY, results
+
+FILES = (
+    *(
+        "config.yaml",
+        "run.json",
+        "data.json",
+        "status.json",
+        "history.jsonl",
+        "model.safetensors",
+        "codes.npz",
+    ),
+    *("scores.json", "manifest.jsonl", "checkpoint"),
+)
+TRANSIENT = ("status.json", "manifest.jsonl", "history.jsonl")
+"""Written again by a session as a matter of course; a damaged history is kept, a damaged status says nothing more."""
+
+
+def _flip(at: float) -> Callable[[bytes, random.Random], bytes]:
+    def flip(content: bytes, chance: random.Random) -> bytes:
+        place = min(len(content) - 1, int(at * len(content)) + chance.randrange(8))
+        return content[:place] + bytes([content[place] ^ (1 << chance.randrange(8))]) + content[place + 1 :]
+
+    return flip
+
+
+def _zeros(content: bytes, chance: random.Random) -> bytes:
+    start = chance.randrange(len(content))
+    end = min(len(content), start + 1 + len(content) // 5)
+    return content[:start] + bytes(end - start) + content[end:]
+
+
+def _digit(content: bytes, chance: random.Random) -> bytes:
+    """Another number in the place of one: still valid JSON, YAML or weights."""
+    places = [i for i, byte in enumerate(content) if 0x31 <= byte <= 0x38]
+    place = chance.choice(places or [0])
+    return content[:place] + bytes([content[place] + 1]) + content[place + 1 :]
+
+
+def _line(content: bytes, chance: random.Random) -> bytes:
+    lines = content.splitlines(keepends=True)
+    del lines[chance.randrange(len(lines))]
+    return b"".join(lines)
+
+
+KINDS: dict[str, Callable[[bytes, random.Random], bytes]] = {
+    "flip at the start": _flip(0.0),
+    "flip at a quarter": _flip(0.25),
+    "flip in the middle": _flip(0.5),
+    "flip near the end": _flip(0.95),
+    "empty": lambda content, chance: b"",
+    "half": lambda content, chance: content[: len(content) // 2],
+    "last byte gone": lambda content, chance: content[:-1],
+    "zeros": lambda content, chance: bytes(len(content)),
+    "some zeros": _zeros,
+    "another digit": _digit,
+    "a line gone": _line,
+    "byte 255": lambda content, chance: content[:9] + b"\xff" + content[9:],
+    "list": lambda content, chance: b"[1]",
+    "number": lambda content, chance: b"5",
+    "noise": lambda content, chance: chance.randbytes(len(content)),
+    "more": lambda content, chance: content + chance.randbytes(40),
+    "deep": lambda content, chance: b"[" * 6000,
+}
+PLACES = ("folder", "pipe", "gone", "unreadable", "other user")
+
+
+class Scenes:
+    """A finished run and an interrupted one, and what they are worth."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        quick = ["--no-report", "--quiet", "--checkpoint-seconds", "0"]
+        self.finished = folder / "finished" / "run"
+        assert say(["train", *TINY, "--out", str(self.finished), *quick]).kind == "ok"
+        assert say(self.evaluate(self.finished)).kind == "ok"
+        self.expected = results(self.finished.parent)
+        self.interrupted = folder / "interrupted" / "run"
+
+        def stopped() -> None:
+            from unweave.runs import Config, Run
+
+            steps = iter(range(10))
+            run = Run.create(Config.read(words=TINY), self.interrupted)
+            run.train(checkpoint_seconds=0.0, stop=lambda: next(steps) == 3)
+
+        assert in_child(stopped).kind == "ok"
+
+    @staticmethod
+    def evaluate(run: Path) -> list[str]:
+        """The command that scores a run."""
+        return ["evaluate", str(run), "--metrics", "mig,elbo", "--quiet"]
+
+    def case(self, number: int, which: str, name: str, kind: str, seed: int) -> tuple[str, str]:
+        """One damaged file and the commands after it."""
+        place = self.folder / "cases" / f"damage-{number}"
+        shutil.rmtree(place, ignore_errors=True)
+        run = place / "run"
+        shutil.copytree(
+            self.finished if which == "finished" else self.interrupted, run, copy_function=shutil.copy2
+        )
+        path = (
+            run / name
+            if name != "checkpoint"
+            else max((run / "checkpoints").glob("step-*.pt"), default=run / "no")
+        )
+        if not path.exists():
+            shutil.rmtree(place)
+            return "", ""
+        before = path.read_bytes()
+        user = _harm(path, kind, random.Random(seed))
+        after = path.read_bytes() if path.is_file() else None
+        if after == before and user is None:
+            shutil.rmtree(place)
+            return "", ""
+        outcome, seen = self._after(run, path, which, name, after, user)
+        if outcome != "wrong":
+            _restore(place)
+            shutil.rmtree(place)
+        return outcome, seen and f"{which} {name}, {kind}, seed {seed}: {seen}"
+
+    def _after(
+        self, run: Path, path: Path, which: str, name: str, after: bytes | None, user: int | None
+    ) -> tuple[str, str]:
+        check = say(["runs", "check", "--root", str(run.parent)], user=user)  # type: ignore[arg-type]
+        quick = ["--no-report", "--checkpoint-seconds", "0"]
+        train = ["train", *TINY, "--out", str(run), *quick]
+        words = self.evaluate(run)[:-1] if which == "finished" else train
+        used = in_child(lambda: __import__("unweave.cli").cli.main(words), user=user)
+        for ended in (check, used):
+            if ended.kind not in ("ok", "sentence"):
+                return "wrong", f"{ended.kind}: {ended.errors[-500:]}"
+            if ended.kind == "sentence" and not ended.errors.strip():
+                return "wrong", "it failed without a word"
+        if after is not None and not _kept(run, path, name, after):
+            return "wrong", "the damaged file is gone"
+        if used.kind == "sentence":
+            return "told", ""
+        return self._compare(run, which, name, check, used)
+
+    def _compare(self, run: Path, which: str, name: str, check: Ended, used: Ended) -> tuple[str, str]:
+        found = results(run.parent)
+        compared = [key for key in self.expected if which == "finished" or not key.endswith("scores")]
+        differ = [key for key in compared if _values(found.get(key)) != _values(self.expected[key])]
+        said = " ".join((check.output + used.errors + check.errors).split())
+        silent = "0 damaged files" in check.output
+        if differ and ((silent and which == "finished") or (not used.errors and which != "finished")):
+            return "wrong", f"{differ} differ in silence: {said[-300:]}"
+        if any("weights" in key or "scores" in key for key in differ):
+            return "wrong", f"{differ} differ: {said[-300:]}"
+        if differ:
+            return "told", ""
+        return ("survived" if silent and not used.errors else "recovered"), ""
+
+
+def _harm(path: Path, kind: str, chance: random.Random) -> int | None:
+    """Damage a file; the user as whom the commands are executed, if not the present one."""
+    if kind in KINDS:
+        path.write_bytes(KINDS[kind](path.read_bytes(), chance))
+        return None
+    if kind in ("folder", "pipe", "gone"):
+        path.unlink()
+        if kind == "folder":
+            path.mkdir()
+        elif kind == "pipe":
+            os.mkfifo(path)
+        return None
+    for folder in (path.parent.parent, path.parent):
+        folder.chmod(0o777 if kind == "unreadable" else 0o755)
+    if kind == "unreadable":
+        path.chmod(0o000)
+        for other in path.parent.rglob("*"):
+            if other != path:
+                other.chmod(0o777 if other.is_dir() else 0o666)
+    return 65534
+
+
+def _restore(place: Path) -> None:
+    for path in place.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(0o755)
+
+
+def _kept(run: Path, path: Path, name: str, after: bytes) -> bool:
+    """Whether the damaged content is still somewhere, unless the file is written again as a matter of course."""
+    if name in TRANSIENT:
+        return True
+    return any(other.is_file() and other.read_bytes() == after for other in path.parent.iterdir())
+
+
+def _values(content: bytes | None) -> object:
+    """The values of scores, without the time they took."""
+    if content is None or not content.startswith(b"{"):
+        return content
+    return {key: score.get("value") for key, score in json.loads(content).items()}
+
+
+def cases(seed: int, folder: Path) -> Iterator[tuple[str, Callable[[], tuple[str, str]]]]:
+    """Every file damaged in every way, with several places each."""
+    scenes = Scenes(folder)
+    chance = random.Random(seed)
+    planned = [
+        (which, name, kind, chance.randrange(1 << 30))
+        for which in ("finished", "interrupted")
+        for name in FILES
+        for kind in (*KINDS, *KINDS, *PLACES)
+    ]
+    chance.shuffle(planned)
+    for number, (which, name, kind, own) in enumerate(planned):
+        yield f"damage, {which}", lambda n=number, a=(which, name, kind, own): scenes.case(n, *a)  # type: ignore[misc]

@@ -1,0 +1,555 @@
+"""Command lines, config files, input files and constructors that nobody would write, and many that somebody would."""
+
+import contextlib
+import inspect
+import io
+import json
+import math
+import os
+import random
+import resource
+import shutil
+import signal
+import struct
+import sys
+import traceback
+import typing
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from campaign.children import MEMORY, in_child
+
+BATCH = 25
+"""Inputs that one child takes."""
+
+Counted = tuple[str, Counter[tuple[str, str]], list[str]]
+"""A batch: its name, how often each kind of input had each outcome, and what was wrong."""
+
+Batch = Callable[[random.Random, Path], Iterator[tuple[str, str, str]]]
+
+HOSTILE = (
+    *(
+        "",
+        "-1",
+        "0",
+        "nan",
+        "inf",
+        "-inf",
+        "1e308",
+        "1e-320",
+        "9" * 400,
+        "true",
+        "none",
+        "null",
+        "[]",
+        "[[]]",
+        "{}",
+    ),
+    *(
+        "${x}",
+        "${oc.env:HOME}",
+        "a\x1b[31mb",
+        "💥",
+        "'",
+        '"',
+        "[",
+        "{",
+        "%s",
+        "../..",
+        "/dev/null",
+        "/dev/zero",
+        "~",
+    ),
+    *(
+        "1_000",
+        "0x10",
+        "1e1000",
+        "-0.0",
+        "9223372036854775808",
+        "3.5",
+        "@",
+        "!!python/object:os.system",
+        "&a",
+        "*a",
+    ),
+    *(
+        ": :",
+        "[1,[2,[3]]]",
+        "{a: b}",
+        "1e9",
+        "[1000000000]",
+        "[0]",
+        "[-1]",
+        "[1e308]",
+        "a" * 5000,
+        "[bold]",
+        "[/]",
+    ),
+    *(
+        "0.5",
+        "2",
+        "-3.5",
+        "1e-30",
+        "off",
+        "yes",
+        "[2,2]",
+        "[0.5]",
+        "\u202e",
+        "x:y",
+        "./no.py:Thing",
+        "os:system",
+    ),
+)
+NUMBERS = (
+    math.nan,
+    math.inf,
+    -math.inf,
+    -1.0,
+    0.0,
+    -0.0,
+    1e-320,
+    1e-30,
+    0.5,
+    1.0,
+    2.0,
+    7.5,
+    1e10,
+    1e38,
+    3.5e38,
+    1e308,
+)
+WHOLE = (-(2**70), -(2**31), -7, -1, 0, 1, 2, 3, 4, 8, 2**20, 2**31, 2**63, 10**400)
+TINY_PARTS = {
+    "encoder": (
+        ["encoder=MLP", "encoder.hidden=[8]"],
+        ["encoder=Conv", "encoder.channels=[4,4]", "encoder.hidden=[8]"],
+    ),
+    "decoder": (
+        ["decoder=MLP", "decoder.hidden=[8]"],
+        ["decoder=Deconv", "decoder.channels=[4,4]", "decoder.hidden=[8]"],
+        ["decoder=SpatialBroadcast", "decoder.depth=2", "decoder.width=4"],
+    ),
+}
+SLOTS = ("posterior", "prior", "likelihood", "objective", "pairing", "sampling", "optimizer", "schedule")
+KEYS = (
+    "latents",
+    "steps",
+    "batch_size",
+    "learning_rate",
+    "seed",
+    "standardise",
+    "averaged",
+    "capacity",
+    "data.size",
+)
+
+
+def _valid(hint: Any, default: Any, chance: random.Random) -> str | None:
+    """A value for an option that looks right; none: leave it at its default."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return str(chance.choice(inner))
+    if hint is bool:
+        return chance.choice(["true", "false"])
+    if hint is float and isinstance(default, float):
+        return f"{default * chance.uniform(0.5, 2) + chance.choice([0.0, 0.1]):.4g}"
+    if hint is int and isinstance(default, int):
+        return str(max(0, default + chance.choice([-1, 0, 1])))
+    return None
+
+
+def train_words(chance: random.Random, hostile: float) -> list[str]:
+    """The words of a small training; each may be replaced by something else with probability ``hostile``."""
+    from unweave.runs.config import SLOTS as PARTS
+    from unweave.slots import options_of, type_hints
+
+    data = chance.choice(["circles", "circles", "circles", "xysquares", "pinwheel"])
+    size = ["data.size=32"] if data == "circles" else []
+    words = [f"data={data}", *size, f"latents={chance.randint(1, 4)}", f"steps={chance.randint(1, 2)}"]
+    words += [f"batch_size={chance.randint(2, 5)}", f"seed={chance.randrange(5)}"]
+    for choices in TINY_PARTS.values():
+        words += choices[0] if data == "pinwheel" else chance.choice(choices)
+    for slot in chance.sample(SLOTS, chance.choice([0, 1, 1, 2, 3])):
+        name = chance.choice(sorted(PARTS[slot].parts))
+        words.append(f"{slot}={name}")
+        part = PARTS[slot].parts[name]
+        hints = type_hints(part)
+        for option, parameter in options_of(part).items():
+            value = _valid(hints.get(option), parameter.default, chance)
+            if value is not None and chance.random() < 0.3:
+                words.append(f"{slot}.{option}={value}")
+            elif chance.random() < hostile:
+                words.append(f"{slot}.{option}={chance.choice(HOSTILE)}")
+    for number, word in enumerate(words):
+        if chance.random() < hostile:
+            words[number] = f"{word.split('=')[0]}={chance.choice(HOSTILE)}"
+    if chance.random() < hostile:
+        words.append(f"{chance.choice(KEYS)}={chance.choice(HOSTILE)}")
+    if chance.random() < hostile / 2:
+        words.append(chance.choice(HOSTILE))
+    return words
+
+
+def _config_file(chance: random.Random, path: Path) -> None:
+    """A YAML file: a config, and then perhaps something else."""
+    import yaml
+
+    from unweave.runs.study import nested
+
+    given = (word.partition("=") for word in train_words(chance, 0.05))
+    text = yaml.safe_dump(nested({key: _plain(value) for key, _, value in given}), allow_unicode=True)
+    if chance.random() < 0.5:
+        place = chance.randrange(len(text))
+        text = text[:place] + chance.choice(HOSTILE) + text[place + chance.randrange(4) :]
+    path.write_bytes(text.encode("utf-8", "replace"))
+
+
+def _plain(value: str) -> Any:
+    import yaml
+
+    try:
+        return yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return value
+
+
+def _npz(chance: random.Random, path: Path) -> None:
+    import numpy as np
+
+    shapes = [(6, 8, 8), (6, 8, 8, 3), (0, 8, 8), (6,), (6, 8, 8, 2), (2, 3, 4, 5, 6)]
+    kinds = ["u1", "f4", "f8", "i8", "?", "c8", "U3"]
+    images = np.zeros(chance.choice(shapes), chance.choice(kinds))
+    arrays = {chance.choice(["images", "images", "codes", "x"]): images}
+    if chance.random() < 0.5:
+        arrays["factors"] = np.arange(chance.choice([6, 12, 5])).reshape(-1, chance.choice([1, 1, 1]))
+    (np.savez if chance.random() < 0.5 else np.savez_compressed)(path, **arrays)
+    content = bytearray(path.read_bytes())
+    for _ in range(chance.choice([0, 1, 1, 3, 20])):
+        content[chance.randrange(len(content))] = chance.randrange(256)
+    cut = chance.choice([len(content), len(content), len(content) // 2])
+    path.write_bytes(bytes(content[:cut]))
+
+
+def _npz_bomb(chance: random.Random, path: Path) -> None:
+    rows = chance.choice([10**6, 10**9, 10**15, 10**30, -5])
+    order = chance.choice([True, False])
+    header = f"{{'descr': '|u1', 'fortran_order': {order}, 'shape': ({rows}, 64, 64), }}".encode()
+    header += b" " * (63 - (10 + len(header)) % 64) + b"\n"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(10**5)
+        archive.writestr(f"{chance.choice(['images', 'factors'])}.npy", content)
+
+
+def _pictures(chance: random.Random, folder: Path) -> None:
+    import PIL.Image
+
+    folder.mkdir()
+    for number in range(chance.randint(1, 3)):
+        buffer = io.BytesIO()
+        kind = chance.choice(["PNG", "PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP"])
+        size = (chance.randint(1, 40), chance.randint(1, 40))
+        PIL.Image.new(chance.choice(["L", "RGB"]), size, chance.randrange(256)).save(buffer, kind)
+        content = bytearray(buffer.getvalue())
+        for _ in range(chance.choice([0, 0, 1, 3, 20])):
+            content[chance.randrange(len(content))] = chance.randrange(256)
+        if kind == "PNG" and chance.random() < 0.2:  # as large as a header can say, with a right checksum
+            sides = struct.pack(
+                ">II", chance.choice([13300, 60000, 2**31 - 1]), chance.choice([1, 13300, 2**31 - 1])
+            )
+            content[16:24] = sides
+            content[29:33] = struct.pack(">I", zlib.crc32(content[12:29]))
+        (folder / f"{number}.{kind.lower()}").write_bytes(bytes(content))
+    if chance.random() < 0.1:
+        os.mkfifo(folder / "pipe.png")
+
+
+def _json_of_run(chance: random.Random, folder: Path) -> None:
+    """The folder of a run with strange JSON in its files."""
+    folder.mkdir()
+    values: list[Any] = [
+        None,
+        5,
+        [1],
+        {},
+        "x",
+        {"value": "x"},
+        {"config": 5},
+        {"identity": []},
+        {"status": {}},
+        -1e400,
+    ]
+    config = {"data": {"name": "Circles"}, "steps": chance.choice([10, "x", None, -1, [1]]), "seed": 0}
+    content = {
+        "identity": "ab",
+        "config": config,
+        "command": chance.choice(values),
+        "versions": chance.choice(values),
+    }
+    (folder / "run.json").write_text(json.dumps(content if chance.random() < 0.8 else chance.choice(values)))
+    for name in ("status.json", "scores.json", "scored.json", "data.json"):
+        mapping = {
+            "status": chance.choice(values),
+            "seconds": chance.choice(values),
+            "mig": chance.choice(values),
+        }
+        if chance.random() < 0.7:
+            (folder / name).write_text(
+                json.dumps(mapping if chance.random() < 0.7 else chance.choice(values))
+            )
+    (folder / "config.yaml").write_text(
+        chance.choice(["data: circles", "5", "[", "", "data: {name: Circles}"])
+    )
+    lines = [json.dumps(chance.choice([*values, {"step": 1, "total": 2.0}, {"step": "x"}])) for _ in range(3)]
+    (folder / "history.jsonl").write_text("\n".join(lines))
+
+
+def line(chance: random.Random, place: Path, number: int) -> tuple[str, list[str]]:
+    """One command line with the files that it names; its kind and its words."""
+    kind = chance.choices(
+        ["valid training", "training", "config file", "npz", "pictures", "run files", "other"],
+        [30, 25, 8, 8, 6, 8, 15],
+    )[0]
+    quick = ["--no-report", "--quiet", "--out", str(place / f"run{number}")]
+    if kind == "valid training":
+        return kind, ["train", *train_words(chance, 0.0), *quick]
+    if kind == "training":
+        return kind, ["train", *train_words(chance, 0.12), *quick]
+    if kind == "config file":
+        path = place / f"c{number}.yaml"
+        _config_file(chance, path)
+        return kind, ["train", str(path), *quick]
+    if kind == "npz":
+        path = place / f"a{number}.npz"
+        (_npz_bomb if chance.random() < 0.3 else _npz)(chance, path)
+        short = ["latents=2", "steps=1", "batch_size=2", "encoder=MLP", "decoder=MLP"]
+        return kind, chance.choice([["score", str(path)], ["train", str(path), *short, *quick]])
+    if kind == "pictures":
+        folder = place / f"p{number}"
+        _pictures(chance, folder)
+        short = ["data.size=16", "latents=2", "steps=1", "batch_size=2", "encoder=MLP", "decoder=MLP"]
+        return kind, ["train", str(folder), *short, *quick]
+    if kind == "run files":
+        folder = place / f"r{number}" / "run"
+        folder.parent.mkdir()
+        _json_of_run(chance, folder)
+        root = ["--root", str(folder.parent)]
+        commands = [["runs", "list", *root], ["runs", "check", *root], ["runs", "show", str(folder), *root]]
+        commands += [["evaluate", str(folder)], ["runs", "check", "--repair", *root]]
+        return kind, chance.choice([*commands, ["runs", "compare", "run", "run", *root]])
+    first = ["runs", "train", "evaluate", "score", "report", "options", "metrics", "papers", "sweep", "data"]
+    words = [chance.choice(first)]
+    more = [
+        "list",
+        "show",
+        "check",
+        "log",
+        "--root",
+        "--sort",
+        "--out",
+        "--help",
+        "-h",
+        "--version",
+        "circles",
+        "a=b",
+    ]
+    more += [
+        "--threads",
+        "--device",
+        "--metrics",
+        "steps>3",
+        "mig>x",
+        "--columns",
+        "--debug",
+        "--quiet",
+        "compare",
+    ]
+    words += [chance.choice([*more, *HOSTILE]) for _ in range(chance.randint(0, 4))]
+    return kind, [word for word in words if word != "--debug"]
+
+
+def _execute(words: list[str]) -> tuple[str, str]:
+    """Execute a command in this process: its outcome, and what it printed if that is wrong."""
+    from unweave import cli
+
+    def too_long(*_: object) -> None:
+        raise TimeoutError("hang")
+
+    signal.signal(signal.SIGALRM, too_long)
+    signal.alarm(30)
+    output, errors = io.StringIO(), io.StringIO()
+    code: object = 0
+    try:
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+            cli.main(words)
+    except SystemExit as ended:
+        code = ended.code
+    except BaseException:
+        return "traceback", f"{words!r:.600}\n{traceback.format_exc(limit=-4)}"
+    finally:
+        signal.alarm(0)
+    shown = errors.getvalue() + output.getvalue()
+    if "hang" in shown and code == 2 and "TimeoutError" in shown:
+        return "hang", repr(words)
+    if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > MEMORY:
+        return "memory", repr(words)
+    raw = [c for c in shown if not c.isprintable() and c not in "\n\t"]
+    if raw and words[:1] != ["data"]:
+        return "traceback", f"raw characters {raw[:5]} of {words!r:.300}"
+    if code and not errors.getvalue().strip():
+        return "traceback", f"failed without a word: {words!r:.300}"
+    return ("ok" if not code else "sentence"), ""
+
+
+def lines(seed: int, folder: Path, many: int) -> Iterator[Counted]:
+    """Batches of command lines: what they were counted as, by kind, and what was wrong."""
+    yield from _batches(seed, folder, many, "line", _line_batch)
+
+
+def _line_batch(chance: random.Random, place: Path) -> Iterator[tuple[str, str, str]]:
+    os.chdir(place)
+    for number in range(BATCH):
+        kind, words = line(chance, place, number)
+        outcome, seen = _execute(words)
+        yield kind, outcome, seen
+
+
+def constructors(seed: int, folder: Path, many: int) -> Iterator[Counted]:
+    """Batches of constructors, likewise."""
+    yield from _batches(seed, folder, many, "constructor", _constructor_batch)
+
+
+def _batches(
+    seed: int,
+    folder: Path,
+    many: int,
+    name: str,
+    batch: Callable[[random.Random, Path], Iterator[tuple[str, str, str]]],
+) -> Iterator[Counted]:
+    for number in range(-(-many // BATCH)):
+        place = folder / "cases" / f"{name}{number}"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        answers = place / "answers.jsonl"
+
+        def work(number: int = number, place: Path = place, answers: Path = answers) -> None:
+            chance = random.Random(f"{seed} {name} {number}")
+            with answers.open("w", buffering=1) as file:
+                for answer in batch(chance, place):
+                    file.write(json.dumps(answer) + "\n")
+
+        ended = in_child(work, seconds=BATCH * 20.0)
+        counts: Counter[tuple[str, str]] = Counter()
+        wrong = []
+        for kind, outcome, seen in map(
+            json.loads, answers.read_text().splitlines() if answers.exists() else ()
+        ):
+            counts[kind, outcome] += 1
+            wrong += [seen] if outcome in ("traceback", "hang", "memory") else []
+        if ended.signal or ended.code:
+            counts[name, "hang" if ended.signal == 9 else "traceback"] += 1
+            wrong.append(f"batch {number} ended with {ended.code or ended.signal}: {ended.errors[-500:]}")
+        shutil.rmtree(place, ignore_errors=True)
+        yield f"{name}-{number}", counts, wrong
+
+
+def _constructor_batch(chance: random.Random, place: Path) -> Iterator[tuple[str, str, str]]:
+    from unweave.runs.config import SLOTS as PARTS
+    from unweave.slots import accepted, type_hints
+
+    context: dict[str, Any] = {
+        "image_shape": (1, 16, 16),
+        "output_shape": (2, 16, 16),
+        "features": 16,
+        "latents": 3,
+    }
+    heavy = {
+        "dsprites",
+        "coloredsprites",
+        "busysprites",
+        "shapes3d",
+        "objects3d",
+        "glyphs",
+        "folder",
+        "arrays",
+    }
+    slots = [name for name in PARTS if name not in ("model", "critic_optimizer")]
+    for _ in range(BATCH):
+        slot = chance.choice(slots)
+        part = PARTS[slot].parts[
+            chance.choice(sorted(n for n in PARTS[slot].parts if n.lower() not in heavy))
+        ]
+        hints, parameters = type_hints(part), inspect.signature(part).parameters
+        if "dataset" in parameters:
+            context["dataset"] = PARTS["data"].parts["Circles"](size=32)  # type: ignore[call-arg]
+        options = {
+            name: _value(hints.get(name), chance)
+            for name, parameter in parameters.items()
+            if name not in context and parameter.kind is parameter.KEYWORD_ONLY and chance.random() < 0.5
+        }
+        yield slot, *_construct(part, accepted(part, **context), options)
+
+
+def _construct(part: type, context: dict[str, Any], options: dict[str, Any]) -> tuple[str, str]:
+    from unweave.errors import UnweaveError
+
+    told = f"{part.__name__}({', '.join(f'{k}={v!r:.60}' for k, v in options.items())})"
+    try:
+        part(**context, **options)
+    except UnweaveError:
+        return "sentence", ""
+    except BaseException as error:
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        return (
+            "traceback",
+            f"{told}: {type(error).__name__}: {error!s:.200} at {Path(last.filename).name}:{last.lineno}",
+        )
+    odd = [
+        k for k, v in options.items() if any(isinstance(x, float) and not math.isfinite(x) for x in _flat(v))
+    ]
+    return ("traceback", f"{told} takes {odd}") if odd else ("ok", "")
+
+
+def _flat(value: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple):
+        for each in value:
+            yield from _flat(each)
+    else:
+        yield value
+
+
+def _value(hint: Any, chance: random.Random) -> Any:
+    """A value of the annotated kind, whatever its size."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return chance.choice([*inner, "no such choice"])
+    if origin is tuple and inner and inner[-1] is not Ellipsis:
+        return tuple(_value(each, chance) for each in inner)
+    if origin is tuple and inner:
+        return tuple(_value(inner[0], chance) for _ in range(chance.choice([0, 1, 2, 3])))
+    if inner:
+        return _value(chance.choice(inner), chance)
+    if hint is bool:
+        return chance.random() < 0.5
+    if hint is float:
+        return chance.choice(NUMBERS)
+    if hint is int:
+        return chance.choice(WHOLE)
+    return (
+        None
+        if hint in (type(None), None)
+        else chance.choice(["", "x", "a\0b"])
+        if hint is str
+        else chance.choice(NUMBERS)
+    )
+
+
+def silence() -> None:
+    """No warnings of numpy or torch in the output of children."""
+    import warnings
+
+    warnings.simplefilter("ignore")
+    sys.setrecursionlimit(1000)

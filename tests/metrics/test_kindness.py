@@ -1,0 +1,219 @@
+"""What users meet: files of every kind, few samples, repeated rows, huge numbers, values beside their intervals."""
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from unweave import metrics
+from unweave.cli import cli
+from unweave.errors import UnweaveError
+from unweave.metrics import METRICS, Encoded, FunctionMetric, load_encoded, relations, score_all
+
+RNG = np.random.default_rng
+
+
+def sample(
+    n: int, sizes: tuple[int, ...] = (3, 4), noise: float = 0.6, spare: int = 1
+) -> tuple[np.ndarray, ...]:
+    """Codes with bounded noise, and latents of nothing else."""
+    rng = RNG(4)
+    v = np.stack([rng.integers(0, s, n) for s in sizes], 1)
+    z = np.hstack([v + noise * rng.uniform(-1, 1, v.shape), rng.uniform(-1, 1, (n, spare))])
+    return z, v
+
+
+@pytest.mark.parametrize("n", [300, 3_000])
+@pytest.mark.parametrize("spare", [0, 1, 3])
+def test_no_value_lies_outside_of_its_own_interval(n: int, spare: int) -> None:
+    z, v = sample(n, spare=spare)
+    scores = score_all(Encoded.of(z, v, np.full(z.shape, 0.2)), [name for name in METRICS if name != "dci"])
+    for name, score in scores.items():
+        if score.low is not None:
+            assert score.high is not None
+            assert score.low <= score.value <= score.high, name
+        if score.corrected is not None:
+            value, low, high = score.corrected
+            assert low <= value <= high, name
+        assert (score.low is None) == (score.high is None)
+        if score.low is None and score.corrected is None:
+            assert score.no_interval, f"{name} must say why it has no interval"
+
+
+def test_a_noise_latent_counts_nothing_in_the_corrected_scores() -> None:
+    """Plain modularity and InfoM of noise are made of chance; the corrected ones are those of the other latents."""
+    z, v = sample(20_000)
+    one = metrics.modularity(z, v)
+    assert one.corrected is not None
+    assert one.corrected[0] == pytest.approx(2 / 3, abs=0.01)
+    assert one.value > 0.75
+    m = metrics.infomec(z, v)["infomec_modularity"]
+    assert m.corrected is not None
+    assert m.corrected[0] == pytest.approx(2 / 3, abs=0.01)
+
+
+def test_identity_codes_are_fully_explicit() -> None:
+    for n in (300, 2_000):
+        v = RNG(0).integers(0, 6, (n, 3))
+        score = metrics.infomec(v * 1.0, v)["infomec_explicitness"]
+        assert score.value == pytest.approx(1.0, abs=1e-5)
+        assert score.low is not None
+        assert score.low <= score.value
+
+
+def test_intervals_can_be_left_out_everywhere() -> None:
+    z, v = sample(400)
+    scores = score_all(Encoded.of(z, v, np.full(z.shape, 0.2)), list(METRICS), interval=False)
+    for name, score in scores.items():
+        assert (score.low, score.high, score.corrected) == (None, None, None), name
+    with_them = score_all(Encoded.of(z, v, np.full(z.shape, 0.2)), ["mig", "sap", "irs", "infomec"])
+    for name, score in with_them.items():
+        assert score.value == scores[name].value
+    for metric in METRICS.values():
+        assert isinstance(metric, FunctionMetric)
+        assert "interval" in metric._passed, metric.name
+
+
+def test_a_constant_factor_is_named_and_the_others_keep_their_names() -> None:
+    z, v = sample(200)
+    encoded = Encoded.of(z, np.hstack([v[:, :1], 0 * v[:, :1] + 7, v[:, 1:]]))
+    assert encoded.constant == ("factor 1",)
+    assert encoded.factor_names == ("factor 0", "factor 2")
+    found = relations(encoded)
+    assert found is not None
+    assert found.factor_names == ("factor 0", "factor 2")
+    assert found.information[:2].argmax(axis=1).tolist() == [0, 1]
+
+
+def test_sampled_mig_of_uneven_factors_stays_below_one() -> None:
+    """Values of a factor count by their share; with equal weights a rare value made the gap 1.9."""
+    v = np.repeat([0, 1, 2], [960, 20, 20])[:, None]
+    codes = np.hstack([v * 3.0, 0 * v]) + RNG(0).normal(size=(1000, 2)) * 1e-3
+    score = metrics.sampled_mig(codes, np.full(codes.shape, 0.05), v, RNG(0), samples=50_000)
+    assert 0.94 < score.value <= 1.0
+
+
+def test_neighbours_of_repeated_rows() -> None:
+    z, v = sample(300)
+    with pytest.raises(UnweaveError, match="nearest neighbours need codes that differ"):
+        metrics.mig(np.repeat(z, 4, axis=0), np.repeat(v, 4, axis=0), mode="disentangle")
+    exact = metrics.mig(v * 1.0, v, mode="disentangle").value
+    table = metrics.mig(v * 1.0, v, interval=False).value
+    assert exact == pytest.approx(table, abs=1e-9), "few values are classes, and counted"
+
+
+@pytest.mark.parametrize("name", ["beta_vae_score", "irs", "factor_vae_score"])
+def test_five_samples_are_too_few(name: str) -> None:
+    z, v = sample(5)
+    with pytest.raises(UnweaveError, match="at least 20 samples"):
+        score_all(Encoded.of(z, v), [name])
+
+
+def test_irs_needs_values_that_occur_twice() -> None:
+    z, _ = sample(40)
+    with pytest.raises(UnweaveError, match="occurs only once"):
+        metrics.irs(z, np.arange(40)[:, None], mode="paper")
+
+
+def test_huge_codes_are_an_error_and_tiny_ones_are_not() -> None:
+    z, v = sample(200)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(UnweaveError, match="must be at most 1e"):
+            metrics.mig(z * 1e300, v)
+        for metric in (metrics.explicitness, metrics.mig, metrics.downstream_accuracy):
+            assert metric(z * 1e-200, v).value == pytest.approx(metric(z, v).value, abs=1e-6)  # type: ignore[operator]
+
+
+def test_udr_is_a_function() -> None:
+    assert callable(metrics.udr)
+    z = RNG(0).normal(size=(200, 2))
+    assert metrics.udr([z, -z], [[1, 1], [1, 1]]).value > 0.8
+
+
+def write(path: Path, z: np.ndarray, v: np.ndarray) -> Path:
+    words = np.array(["square", "heart", "oval"])
+    lines = [
+        "z0,z1,z2,shape,size",
+        *(
+            f"{a!r},{b!r},{c!r},{words[s]},{k}"
+            for (a, b, c), (s, k) in zip(z.tolist(), v.tolist(), strict=True)
+        ),
+    ]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_scores_of_codes_in_files_of_every_kind(tmp_path: Path) -> None:
+    z, v = sample(400)
+    by_word = np.array([2, 0, 1])[v[:, 0]]  # heart, oval, square in the order of the alphabet
+    table = write(tmp_path / "a.csv", z, v)
+    np.savez(
+        tmp_path / "a.npz",
+        codes=z,
+        factors=np.stack([by_word, v[:, 1]], 1),
+        factor_names=["shape", "size"],
+        latent_names=["z0", "z1", "z2"],
+    )
+    encoded = [load_encoded(table), load_encoded(tmp_path / "a.npz")]
+    duckdb = pytest.importorskip("duckdb")
+    target = tmp_path / "a.parquet"
+    with duckdb.connect() as database:
+        database.execute(f"COPY (SELECT * FROM read_csv('{table}')) TO '{target}' (FORMAT parquet)")
+    encoded.append(load_encoded(target))
+    for each in encoded:
+        assert each.factor_names == ("shape", "size")
+        assert each.latent_names == ("z0", "z1", "z2")
+        np.testing.assert_array_equal(each.codes, z)
+        np.testing.assert_array_equal(each.factors, np.stack([by_word, v[:, 1]], 1))
+    chosen = load_encoded(table, latents=["z1", "z2"], factors=["size"])
+    assert (chosen.latent_names, chosen.factor_names) == (("z1", "z2"), ("size",))
+
+
+def test_the_command_prints_scores_and_the_matrix_and_repeats_itself(tmp_path: Path) -> None:
+    z, v = sample(400)
+    path = write(tmp_path / "codes.csv", z, v)
+    found = []
+    for threads in ("1", "2"):
+        words = ["score", str(path), "--metrics", "mig,sap,modularity,factor_vae_score", "--threads", threads]
+        run = CliRunner().invoke(cli, words)
+        assert run.exit_code == 0, run.output
+        found.append((run.output, (tmp_path / "codes.scores.json").read_text()))
+    assert found[0] == found[1]
+    assert "mutual information" in found[0][0]
+    assert "shape" in found[0][0]
+    stored = json.loads((tmp_path / "codes.relations.json").read_text())
+    assert stored["factor_names"] == ["shape", "size"]
+    assert np.array(stored["information"]).shape == (3, 2)
+    quick = CliRunner().invoke(cli, ["score", str(path), "--metrics", "mig", "--no-intervals"])
+    assert quick.exit_code == 0
+    assert json.loads((tmp_path / "codes.scores.json").read_text())["mig"]["low"] is None
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.txt", "1", "must be an npz, npy, csv or parquet"),
+        ("a.npz", "no archive", "is not a"),
+        ("a.npy", "no array", "is not a"),
+        ("a.csv", "z0,shape\n1,2\n3\n", "line 3 has 1 values"),
+        ("a.csv", "a,b\n1,2\n3,4\n", "no column of"),
+        ("a.csv", "z0,b\nx,2\ny,4\n", "must hold numbers"),
+        ("a.parquet", "no table", "is not a parquet file"),
+    ],
+)
+def test_wrong_files_are_told_in_one_sentence(tmp_path: Path, name: str, content: str, words: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(UnweaveError, match=words) as caught:
+        load_encoded(tmp_path / name)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_array_alone_is_codes(tmp_path: Path) -> None:
+    z, _ = sample(30)
+    np.save(tmp_path / "a.npy", z)
+    run = CliRunner().invoke(cli, ["score", str(tmp_path / "a.npy"), "--metrics", "hoyer"])
+    assert run.exit_code == 0, run.output

@@ -1,0 +1,73 @@
+"""Tables of layers: what is built equals what the papers print, layer by layer."""
+
+import pytest
+import torch
+from torch import nn
+
+from unweave.networks import Deconv
+from unweave.recipes.architecture import Column, layers_of
+from unweave.recipes.fac import tables as fac
+from unweave.recipes.rec import tables_a3_and_a4 as rec
+from unweave.recipes.sbd import tables_1_to_4 as sbd
+
+TABLES = {
+    **{f"fac-table{n}": getattr(fac, f"table_{n}") for n in range(1, 7)},
+    "sbd-table1": sbd.table_1,
+    "sbd-table2": sbd.table_2,
+    "rec-tablea3": rec.table_a3,
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_built_layers_are_the_published_ones(name: str) -> None:
+    for column in TABLES[name]():
+        for place, (theirs, ours) in enumerate(zip(column.published, column.built(), strict=True)):
+            assert theirs == ours or place in column.readings, (name, column.name, place)
+
+
+def test_readings_are_the_only_differences() -> None:
+    """The ReLU between the linear layers of FAC's encoders, which FAC does not print, is the one reading."""
+    read = [
+        (name, column.name, row[2], row[3])
+        for name, columns in TABLES.items()
+        for column in columns()
+        for row in column.rows()
+        if row[4]
+    ]
+    assert read == [(f"fac-table{n}", "encoder", "", "relu") for n in (1, 2, 3)]
+
+
+def test_another_layer_is_found() -> None:
+    narrower = Deconv(10, (1, 64, 64), channels=(64, 64, 32, 16), hidden=(128,))
+    column = Column("decoder", fac._decoder(128, 1), lambda: layers_of(narrower, inputs=torch.zeros(2, 10)))
+    assert column.differences() == [8]  # the last up-convolution but one has 16 channels instead of 32
+
+
+def test_functions_and_modules_are_recorded_in_the_order_of_their_use() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.last, self.first, self.norm = nn.Linear(4, 2), nn.Linear(3, 4), nn.BatchNorm1d(4)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            made: torch.Tensor = self.last(nn.functional.leaky_relu(self.norm(self.first(x)), 0.2)).sigmoid()
+            return made
+
+    expected = ["linear 4", "batch norm", "leaky relu", "linear 2", "sigmoid"]
+    assert layers_of(Net(), inputs=torch.zeros(2, 3)) == expected
+
+
+@pytest.mark.parametrize("name", ["sbd-table3", "sbd-table4", "rec-tablea4"])
+def test_tables_of_settings_have_no_other_cell(name: str) -> None:
+    from unweave.recipes.catalogue import RECIPES
+    from unweave.recipes.recipe import Job
+
+    recipe = RECIPES[name]
+    assert [finding.value for finding in recipe.conclude(Job(recipe, "paper")).findings] == [0]
+
+
+def test_the_broadcast_decoder_has_fewer_parameters_and_larger_maps() -> None:
+    """SBD appendix A.1; 81,027 and 268,291 parameters by hand."""
+    fewer, memory = sbd.fewer_parameters()
+    assert fewer.value == 268_291 - 81_027
+    assert memory.value > 1.5

@@ -1,0 +1,120 @@
+"""Every item of docs/coverage names files, objects, tests and commands that exist, and the page is up to date."""
+
+import ast
+import importlib.util
+import shlex
+import sys
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import click
+import pytest
+
+from unweave.cli import cli
+from unweave.cli.target import split_target
+from unweave.metrics import choose_metrics
+from unweave.model_metrics import model_metrics
+from unweave.recipes import catalogue
+from unweave.runs.config import Config, read_words
+
+ROOT = Path(__file__).parent.parent
+
+
+def _script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("make_coverage", ROOT / "docs" / "make_coverage.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+SCRIPT = _script()
+PAPERS = [path.stem for path in sorted((ROOT / "docs" / "coverage").glob("*.toml"))]
+
+
+@cache
+def names_in(path: Path) -> frozenset[str]:
+    """The names that a file defines: functions, classes, their members, and assigned names."""
+    found: set[str] = set()
+
+    def visit(body: list[ast.stmt], before: str) -> None:
+        for node in body:
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                found.add(before + node.name)
+                visit(node.body, f"{before}{node.name}.")
+            targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", node)]
+            for target in targets:
+                if isinstance(target, ast.expr):
+                    leaves = (leaf for leaf in ast.walk(target) if isinstance(leaf, ast.Name))
+                    found.update(before + leaf.id for leaf in leaves)
+
+    visit(ast.parse(path.read_text()).body, "")
+    return frozenset(found)
+
+
+def missing(place: str, separator: str) -> str:
+    """What does not exist of ``path`` or ``path<separator>name``; empty if all does."""
+    file, _, name = place.partition(separator)
+    path = ROOT / file
+    if not path.exists():
+        return file
+    return "" if not name or name in names_in(path) else place
+
+
+def unknown_in(command: str) -> None:
+    """Raise what the command line raises for words that it does not know; nothing is run."""
+    program, name, *words = shlex.split(command)
+    assert program == "unweave"
+    group = cli.get_command(click.Context(cli), name)
+    assert group is not None, f"no command {name}"
+    context = group.make_context(name, list(words), resilient_parsing=False)
+    given: dict[str, Any] = context.params
+    if name == "reproduce":
+        keys = [word for word in given["words"] if "=" in word]
+        ids = [word for word in given["words"] if "=" not in word]
+        read_words(keys)
+        assert ids[:1] == ["list"] or catalogue.find(ids)
+    elif name == "train":
+        Config.read(*split_target(given["target"], given["words"]))
+    if given.get("metrics"):
+        choose_metrics(given["metrics"].split(","), more=model_metrics())
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_items_name_what_exists(paper: str) -> None:
+    items = SCRIPT.items_of(paper)
+    wrong = []
+    for item in items:
+        assert item.status in SCRIPT.STATUSES, item
+        assert bool(item.why) == (item.status != "done"), item
+        assert item.place and item.says.endswith("."), item
+        assert item.code or item.status == "not done", item
+        wrong += [missing(place, ":") for place in item.code.split()]
+        wrong += [missing(place, "::") for place in item.test.split()]
+    assert [text for text in wrong if text] == []
+    assert len({(item.place, item.says) for item in items}) == len(items)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_commands_are_understood(paper: str) -> None:
+    for command in dict.fromkeys(item.command for item in SCRIPT.items_of(paper) if item.command):
+        unknown_in(command)
+
+
+def test_the_page_is_up_to_date() -> None:
+    assert SCRIPT.PAGE.read_text() == SCRIPT.page()
+
+
+def test_what_does_not_exist_is_found() -> None:
+    assert missing("src/unweave/vae.py:VAE.encode", ":") == ""
+    assert missing("src/unweave/vae.py:VAE.entcode", ":") == "src/unweave/vae.py:VAE.entcode"
+    assert missing("src/unweave/vea.py", ":") == "src/unweave/vea.py"
+    with pytest.raises(Exception, match="unknown recipe"):
+        unknown_in("unweave reproduce fac-fig99 --scale small")
+    with pytest.raises(Exception, match="unknown metric"):
+        unknown_in("unweave evaluate RUN --metrics mgi")
+    with pytest.raises(Exception, match="beta"):
+        unknown_in("unweave train dsprites objective.betta=3")
