@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import load_file, save
 
 from unweave import artefacts, cli
+from unweave.data import Arrays
 from unweave.errors import UnweaveError
 from unweave.metrics import METRICS, Score
 from unweave.model_metrics import (
@@ -176,3 +177,16 @@ def test_a_model_is_opened_once_until_its_weights_change(run: Run) -> None:
     assert changed is not model
     for name, tensor in changed.state_dict().items():
         assert torch.equal(tensor, weights[name] + 1), name
+
+
+@pytest.mark.parametrize("labelled", [False, True])
+def test_images_are_encoded_by_their_rows_with_the_factors_that_are_known(labelled: bool) -> None:
+    factors = np.array([[0], [1], [2], [2], [1]])
+    data = Arrays.from_arrays(np.zeros((5, 8, 8), np.uint8), factors if labelled else None)
+    rows, images_of, known = module._evaluation_sample(data, generator(0, "evaluation"))
+    assert sorted(rows) == list(range(5))
+    assert images_of(rows).shape == (5, 1, 8, 8)
+    if labelled:
+        np.testing.assert_array_equal(known, factors[rows])
+    else:
+        assert known is None
