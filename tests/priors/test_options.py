@@ -56,7 +56,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("SparseMixture", {"sigma0": 0.0}, "prior.sigma0 must be greater than 0"),
     ("GeneralizedNormal", {"tau": 0.0}, "prior.tau must be greater than 0"),
     ("GeneralizedNormal", {"p": 0.0}, "prior.p must be greater than 0"),
-    ("GeneralizedNormal", {"p": float("inf")}, "prior.p must be greater than 0"),
+    ("GeneralizedNormal", {"p": float("inf")}, "prior.p must be a finite number"),
     ("GeneralizedNormal", {"p": (1.0, 2.0)}, "prior.p must be one number or 4 numbers"),
     ("GeneralizedNormal", {"p": 0.5, "learned": True}, "prior.p must lie between 0.5 and 20"),
     ("GeneralizedNormal", {"p": 20.0, "learned": True}, "prior.p must lie between 0.5 and 20"),
