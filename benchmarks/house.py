@@ -1,7 +1,7 @@
 """The size of the house, before and after: ``python benchmarks/house.py [REVISION ...]`` counts src of each revision.
 
 Lines of code are lines that hold a token of code: no blank lines, comments or docstrings. The length of a function is
-counted the same way. The working tree is counted last.
+counted the same way. The working tree is counted last. With ``--rooms``: the lines without imports of each room.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import subprocess
 import tarfile
 import tempfile
 import tokenize
+from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -70,6 +71,16 @@ def count(folder: Path) -> dict[str, int]:
     }
 
 
+def rooms(folder: Path) -> Counter[str]:
+    """Lines of code without docstrings and imports in each room below a folder."""
+    found: Counter[str] = Counter()
+    for path in sorted(folder.rglob("*.py")):
+        text = path.read_text()
+        room = path.relative_to(folder).with_suffix("").parts[0]
+        found[room] += len(code_lines(text) - import_lines(text))
+    return found
+
+
 def source(revision: str | None, place: Path) -> Path:
     """The folder src/unweave of a revision, unpacked in a place; of the working tree if none is given."""
     if revision is None:
@@ -104,11 +115,18 @@ def repeated(folder: Path, least: int = 6) -> int:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("revisions", nargs="*")
-    revisions: list[str | None] = [*parser.parse_args().revisions, None]
+    parser.add_argument("--rooms", action="store_true")
+    arguments = parser.parse_args()
+    revisions: list[str | None] = [*arguments.revisions, None]
     with tempfile.TemporaryDirectory() as scratch:
         folders = [source(revision, Path(scratch)) for revision in revisions]
-        counts = [{**count(folder), "repeated passages (6 lines)": repeated(folder)} for folder in folders]
+        counts: list[dict[str, int]] = [
+            rooms(folder)
+            if arguments.rooms
+            else {**count(folder), "repeated passages (6 lines)": repeated(folder)}
+            for folder in folders
+        ]
     print("| | " + " | ".join(revision or "now" for revision in revisions) + " |")
     print("|---" * (len(revisions) + 1) + "|")
-    for name in counts[0]:
-        print(f"| {name} | " + " | ".join(f"{each[name]:,}" for each in counts) + " |")
+    for name in dict.fromkeys(name for each in counts for name in each):
+        print(f"| {name} | " + " | ".join(f"{each.get(name, 0):,}" for each in counts) + " |")

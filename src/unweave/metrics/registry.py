@@ -21,6 +21,7 @@ from unweave.metrics.decomposition import decomposition, gaussian_total_correlat
 from unweave.metrics.downstream import downstream_accuracy
 from unweave.metrics.explicitness import explicitness
 from unweave.metrics.factor_vae import factor_vae_score
+from unweave.metrics.gaps import dcimig, jemmig, mcc, mig_sup
 from unweave.metrics.hoyer import hoyer
 from unweave.metrics.infomec import infomec
 from unweave.metrics.irs import irs
@@ -53,9 +54,12 @@ def _subspace_mig(
     subspaces: tuple[int, ...] = (),
     samples: int = 1_000,
     drop: tuple[int, ...] = (),
+    interval: bool = True,
 ) -> Score:
     sizes = subspaces or (1,) * means.shape[1]  # every latent alone, until others are given
-    return subspace_mig(means, scales, factors, rng, subspaces=sizes, samples=samples, drop=drop)
+    return subspace_mig(
+        means, scales, factors, rng, subspaces=sizes, samples=samples, drop=drop, interval=interval
+    )
 
 
 def _builtin(
@@ -137,6 +141,25 @@ METRICS: dict[str, Metric] = {
             "Total correlation of a Gaussian with the covariance of the codes.",
             standard=False,
             gaussian_total_correlation="Gaussian TC",
+        ),
+        _builtin(
+            mcc,
+            "Mean correlation of each factor with a latent of its own; of the identifiability literature.",
+            standard=False,
+            mcc="MCC",
+        ),
+        _builtin(mig_sup, "1 if each latent knows one factor alone.", standard=False, mig_sup="MIG-sup"),
+        _builtin(
+            jemmig,
+            "1 if each factor has one latent of its own that knows nothing else.",
+            standard=False,
+            jemmig="JEMMIG",
+        ),
+        _builtin(
+            dcimig,
+            "The part of the factors' entropy that sits in latents which know one factor more than others.",
+            standard=False,
+            dcimig="DCIMIG",
         ),
     )
 }
