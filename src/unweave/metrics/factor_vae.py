@@ -206,7 +206,7 @@ def _score(
     votes = protocol.votes
 
     def stillest(z: Floats, votes: Plan) -> Integers:
-        return _shares(z, votes, discrete).argmin(axis=1)
+        return np.asarray(_shares(z, votes, discrete).argmin(axis=1), np.int64)
 
     answers = stillest(codes, plan)
     table = np.zeros((codes.shape[1], factors), dtype=np.int64)

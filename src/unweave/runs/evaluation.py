@@ -17,7 +17,7 @@ from unweave.runs.run import Run
 from unweave.runs.status import CODES, SCORES
 from unweave.training import cpu
 from unweave.training.randomness import generator, seed_torch
-from unweave.vae import Model, as_tensor
+from unweave.vae import VAE, Model, as_tensor
 
 SAMPLES = 10_000
 """Images that are encoded, as in the reference protocols of the scores."""
@@ -156,6 +156,8 @@ def latent_facts(model: Model) -> dict[str, Any]:
     """
     if isinstance(model, GAN):
         return {"discrete": model.discrete, "prior_variances": model.prior_variances}
+    if not isinstance(model, VAE):
+        return {}
     try:
         variances = model.prior().variance.detach().cpu().double()
     except (AttributeError, NotImplementedError):
