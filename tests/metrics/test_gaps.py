@@ -11,7 +11,17 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import mutual_info_score
 
 from unweave.errors import UnweaveError
-from unweave.metrics import Accumulator, Encoded, dcimig, jemmig, mcc, mig_sup, score_all
+from unweave.metrics import (
+    Accumulator,
+    Encoded,
+    dcimig,
+    jemmig,
+    mcc,
+    mig_sup,
+    score_all,
+    z_max_variance,
+)
+from unweave.metrics.interventions import plan_groups
 from unweave.metrics.validation import split_samples
 
 
@@ -113,3 +123,30 @@ def test_batches_score_as_the_whole_and_tensors_as_arrays() -> None:
         collected.update(z)
     with pytest.raises(UnweaveError, match="must be"):
         collected.update(z[:, :2], v)
+
+
+@pytest.mark.parametrize("mode", ["paper", "ubisoft"])
+def test_z_max_variance_vote_by_vote(mode: str) -> None:
+    """All factors but one are fixed, and the latent that varies most votes; ubisoft cuts factors into 3 bins."""
+    z, v = made(5)
+    z = np.hstack([z, 0.001 * z[:, :1]])  # below the pruning threshold
+    cut = np.stack([np.digitize(c, np.histogram(c, 3)[1][:-1]) for c in v.T], 1) if mode == "ubisoft" else v
+    others = np.stack(
+        [np.unique(np.delete(cut, k, 1), axis=0, return_inverse=True)[1].ravel() for k in range(3)], 1
+    )
+    plan = plan_groups(others, tuple(others.max(0) + 1), 400, 20, np.random.default_rng(3))
+    spread = z[:, :4].var(axis=0, ddof=1)
+    answers = [int(np.argmax(z[rows, :4].var(axis=0, ddof=1) / spread)) for rows in plan.rows]
+    table = np.zeros((4, 3), int)
+    for d, k in zip(answers[:300], plan.asked[:300], strict=True):
+        table[d, k] += 1
+    literal = np.mean([table[d].argmax() == k for d, k in zip(answers[300:], plan.asked[300:], strict=True)])
+    if mode == "ubisoft":
+        literal = (literal - 1 / 3) / (1 - 1 / 3)
+    ours = z_max_variance(
+        z, v, np.random.default_rng(3), mode=mode, samples=20, votes=300, evaluation_votes=100
+    )  # type: ignore[arg-type]
+    assert ours.value == pytest.approx(max(0.0, literal), abs=1e-9)
+    for rows, k in zip(plan.rows[:40], plan.asked[:40], strict=True):
+        fixed = np.delete(cut[rows], k, axis=1)
+        assert (fixed == fixed[0]).all()

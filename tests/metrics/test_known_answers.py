@@ -113,6 +113,10 @@ KNOWN: dict[str, dict[str, float | tuple[float, float]]] = {
         "identity": 1, "duplicated": 1, "constant": 1, "dead": 0, "rotated": (1 + 2 / 2**0.5) / 3, "folded": 0,
         "noisy": (0.65, 0.75), "unrelated": (0, 0.1),
     },
+    "z_max_variance": {
+        "identity": 1, "duplicated": 1, "constant": 1, "dead": (0.25, 0.42), "noisy": (0.6, 1),
+        "unrelated": (0.25, 0.6),
+    },
     "mig_sup": {
         "identity": 1, "duplicated": 1, "constant": 3 / 4, "dead": 0, "rotated": (0.3, 0.4), "noisy": (0.25, 0.4),
         "unrelated": (0, 0.02), "folded": (0.3, 0.4),
@@ -178,7 +182,7 @@ def test_noise_is_worse_than_identity_and_better_than_nothing(table: dict[str, d
         if (
             name in METRICS
             and "factors" in METRICS[name].needs
-            and name not in ("factor_vae_score", "beta_vae_score")
+            and name not in ("factor_vae_score", "beta_vae_score", "z_max_variance")
         ):
             identity, noisy, unrelated = (table[c][name].value for c in ("identity", "noisy", "unrelated"))
             assert identity > noisy > unrelated, name
@@ -192,6 +196,7 @@ def blurred(factors: np.ndarray) -> np.ndarray:
 
 # What the definition is invariant to; trees see histograms, so those agree only roughly.
 INVARIANT = {
+    "z_max_variance": ("sign",),
     "mcc": ("order", "sign", "scale"),
     "mig_sup": ("order", "sign", "scale"),
     "jemmig": ("order", "sign", "scale"),
@@ -284,7 +289,9 @@ def test_bad_input_is_a_clear_error(factors: np.ndarray, name: str, mistake: str
     make, message = BAD[mistake]
     codes, table = make(blurred(factors), factors)
     function = getattr(unweave.metrics, name)
-    more = [np.random.default_rng(0)] if name in ("factor_vae_score", "beta_vae_score") else []
+    more = (
+        [np.random.default_rng(0)] if name in ("factor_vae_score", "beta_vae_score", "z_max_variance") else []
+    )
     with pytest.raises(UnweaveError, match=message):
         function(codes, table, *more)
 

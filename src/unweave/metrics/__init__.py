@@ -61,6 +61,7 @@ from unweave.metrics.sampled_mig import sampled_mig, subspace_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
 from unweave.metrics.unsupervised import udr
+from unweave.metrics.z_max_variance import z_max_variance
 
 __all__ = [
     "METRICS",
@@ -124,4 +125,5 @@ __all__ = [
     "sentence_of",
     "subspace_mig",
     "udr",
+    "z_max_variance",
 ]

@@ -32,6 +32,7 @@ from unweave.metrics.sampled_mig import sampled_mig, subspace_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
 from unweave.metrics.validation import Floats, check_count
+from unweave.metrics.z_max_variance import z_max_variance
 
 MetricLike = str | AnyMetric | type[AnyMetric] | Callable[..., Answer]
 """A metric by name or reference, as an object, as a class, or as a function of codes, factors, scales and rng."""
@@ -147,6 +148,12 @@ METRICS: dict[str, Metric] = {
             "Mean correlation of each factor with a latent of its own; of the identifiability literature.",
             standard=False,
             mcc="MCC",
+        ),
+        _builtin(
+            z_max_variance,
+            "How often the varied factor is guessed from the latent that varies most.",
+            standard=False,
+            z_max_variance="Z-max variance",
         ),
         _builtin(mig_sup, "1 if each latent knows one factor alone.", standard=False, mig_sup="MIG-sup"),
         _builtin(
