@@ -163,9 +163,20 @@ def test_a_key_that_came_later_changes_no_older_identity(monkeypatch: pytest.Mon
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        *(("capacity_steps", 9), ("capacity", 6.0), ("standardise", True), ("averaged", True), ("latents", 11)),
+        *(
+            ("capacity_steps", 9),
+            ("capacity", 6.0),
+            ("standardise", True),
+            ("averaged", True),
+            ("latents", 11),
+        ),
         *(("steps", 9), ("batch_size", 9), ("learning_rate", 2e-4), ("seed", 9), ("pairing", "AdaGVAE")),
-        *(("sampling", {"name": "Correlated", "factors": ["x", "y"]}), ("optimizer", "AdamW"), ("critic_optimizer", "AdamW"), ("schedule", "Cosine")),
+        *(
+            ("sampling", {"name": "Correlated", "factors": ["x", "y"]}),
+            ("optimizer", "AdamW"),
+            ("critic_optimizer", "AdamW"),
+            ("schedule", "Cosine"),
+        ),
     ],
 )
 def test_every_key_is_part_of_the_identity(key: str, value: object) -> None:
