@@ -4,8 +4,9 @@
 python docs/make_metrics.py
 """
 
+import json
+import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -30,26 +31,8 @@ from unweave.plots.sweeps import agreement_map
 DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"
 
-COVERAGE: dict[str, tuple[Any, ...]] = {
-    "MIG": (10_000, "1,000,000 codes", (96.25, 97.25), (95.5, 93.5)),
-    "modularity": (10_000, "1,000,000 codes", (95.5, 98.5), (96.75, 96.25)),
-    "InfoM": (5_000, "500,000 codes", (95.25, 96.75), (95, 94.25)),
-    "InfoC": (5_000, "500,000 codes", (95.5, 96), (93.75, 94.75)),
-    "InfoE": (5_000, "500,000 codes", (95.25, 96), (96, 95.75)),
-    "explicitness": (3_000, "300,000 codes", (93, 94.75), (94.5, 94.25)),
-    "SAP": (6_000, "1,000,000 codes", (94, 93.5), (93.75, None)),
-    "SAP of correlations": (2_000, "400,000 codes", (95.25, 96), (94, 95.25)),
-    "downstream accuracy": (3_000, "300,000 codes", (94, 94.75), (94.25, 94.5)),
-    "FactorVAE score": (10_000, "1,000,000 codes, 150,000 votes", (96.75, 96.5), (96.75, 93.75)),
-    "beta-VAE score": (10_000, "1,000,000 codes, 150,000 votes", (94, 95.75), (95.5, 95.5)),
-    "IRS": (10_000, "mean of 1,000 samples", (95.5, 95.25), (93.5, 94.75)),
-    "DCI disentanglement": (10_000, "mean of 600 samples", (96.5, None), (95.5, None)),
-    "DCI completeness": (10_000, "mean of 600 samples", (96.5, None), (95.5, None)),
-    "DCI informativeness": (10_000, "mean of 600 samples", (96, None), (94.5, None)),
-    "Hoyer sparsity": (1_000, "400,000 codes", (94.75, 93.75), (95.25, 96)),
-    "Gaussian TC": (10_000, "2,000,000 codes", (95.5, 96), (94.5, 94.75)),
-}
-"""Counted by tests/metrics/test_coverage.py, seeds 17 and 2026, which takes an hour; None: not counted."""
+COVERAGE = DOCS.parent / "benchmarks" / "results" / "coverage.json"
+"""Counted by tests/metrics/coverage.py, which takes hours."""
 
 LIKELIHOOD = """\
 ## Log-likelihood
@@ -64,18 +47,6 @@ Of a small model, trained for 300 steps,
 the second command prints ELBO -582.3 (-590.3 to -574.4) nats per image and log-likelihood **-500.5** (-521.1 to -479.9; 64 images,
 24 s of one core). The two have different images, and of 5,000 particles 8 are effective: after so few steps the posterior is a poor approximation,
 and the bound is still loose.
-"""
-
-REMARKS = """\
-Of one data set of 600 images, with draws from q(z) that are new each time, the intervals of sampled MIG covered 96 %, of
-index-code MI 94.5 %, of TC 94.75 % and of dimension-wise KL 95.75 %; those of NLL, KL and ELBO 93.75, 95.5 and 95.5 %.
-Four intervals covered too rarely and were corrected, with other seeds, then counted again: DCI's (blocks of codes; 87 to 94 %), SAP's (it took its
-machines as given; 92.5 to 94.75 %), Gaussian TC's (no bias subtracted; 91.5 to 95.75 % of 2,000 codes) and sampled MIG's (latents share
-draws). The last two were also counted with more codes or draws after a count at these seeds: Gaussian TC 10,000 codes (of 2,000 the new interval
-covers 92.75 to 95.75 %), sampled MIG its default of 10,000 draws (of 400 the second-best latent seems better than it is: 92 %).
-Where intervals are known to be off: IRS with normal instead of bounded noise covers about 91 % (120 repetitions);
-DCI and its completeness of 4,500 codes 98 to 100 % (100 repetitions, other seeds), being wider than necessary while codes are few; the
-table counts them at 10,000 for that reason.
 """
 
 
@@ -260,17 +231,19 @@ def listing() -> str:
 
 
 def coverage() -> str:
-    """What `python tests/metrics/test_coverage.py 17,2026` found."""
-    rows = ["| score | codes | truth | aligned | mixed |", "|---|---|---|---|---|"]
-    for name, (codes, truth, *seen) in COVERAGE.items():
-        cells = [" / ".join("-" if x is None else f"{x:g}" for x in pair) for pair in seen]
-        rows.append(f"| {name} | {codes:,} | {truth} | {' | '.join(cells)} |")
+    """What `python tests/metrics/coverage.py benchmarks/results/coverage.json` found."""
+    sys.path.insert(0, str(DOCS.parent / "tests" / "metrics"))
+    import coverage as harness
+
+    rows = harness.table(json.loads(COVERAGE.read_text()))
     return (
-        "How often the intervals cover, in percent of 400 repetitions, for two representations and two seeds (17 / 2026; -: not\n"
-        "counted). The true values come from samples of their own. With 400 repetitions the share of a perfect interval has a standard\n"
-        "deviation of 1.1, so that one in fifteen lies outside of 93 to 97; the slow test\n"
-        "`tests/metrics/test_coverage.py` requires that of seed 17, and prints these numbers with\n"
-        "`python tests/metrics/test_coverage.py 17,2026 NAME`.\n\n" + "\n".join(rows) + "\n\n" + REMARKS
+        "How often the intervals cover, in percent of 400 repetitions (seed 17), for eight kinds of representation that\n"
+        "`tests/metrics/coverage.py` defines. The truth is that of independent large samples, and of IRS and DCI the mean of\n"
+        "independent samples of as many codes. none: no interval is printed; (60 %): only so many repetitions have one, and the\n"
+        "share counts those; -: not counted yet. With 400 repetitions the share of a perfect interval has a standard deviation of 1.1.\n"
+        "Shares near 100 belong to truths at an end of the range, or to a factor that no latent knows, where intervals are wider\n"
+        "than need be. Made by `python tests/metrics/coverage.py benchmarks/results/coverage.json`, which goes on where it stopped.\n\n"
+        + "\n".join(rows)
     )
 
 
@@ -286,10 +259,16 @@ Encode once, score everything:
     unweave evaluate RUN                          all metrics of a run, with 95 % intervals
     unweave evaluate RUN --metrics mig,dci
     unweave score codes.npz                       plain arrays: codes (n, latents), factors (n, K), scales
+    unweave score codes.csv --no-intervals        a table with named columns (csv, parquet); z0, z1 ... are codes
+    unweave udr RUN RUN RUN --kind lasso          do seeds agree on their latents?
 
     from unweave import metrics
     metrics.mig(codes, factors)                   a Score: value, low, high, range, constants, reference
     metrics.mig(codes, factors, mode="ubisoft")   as another library defines it
+    metrics.Accumulator(["mig"]).update(z, v)     inside a loop, arrays or tensors; then .compute()
+
+Both commands also print, and store, which factor sits in which latent: mutual information, DCI importance and rank correlation
+with names (`metrics.relations`).
 
 A metric of your own is a class with `name`, `needs` and `compute` (`unweave.metrics.Metric`), or a function of `codes`, `factors`,
 `scales` and `rng`; name it by where it lies, alone or beside others:
@@ -325,12 +304,13 @@ The same name means different numbers in different libraries. Each definition is
 |---|---|---|
 | `mig` | `disentanglement_lib`, `disent`, `dcf`, `ubisoft`, `disentangle` | bins of codes, bins of factors, which entropy divides, nearest neighbours |
 | `sampled_mig` | `paper`, `beta_tcvae`, `disentangling_vae` | entropy of the factor or log of its size; samples or means |
-| `factor_vae_score` | `paper`, `disentanglement_lib`, `disent`, `ubisoft` | samples, votes, pruning, rescaling |
-| `beta_vae_score` | `paper`, `disentanglement_lib`, `ubisoft` | pairs, votes, penalty, rescaling |
-| `dci` | `disentanglement_lib`, `dcf`, `ubisoft`; backends `lightgbm`, `sklearn`, `forest`, `lasso` | predictors, weights, training or held-out codes |
+| `factor_vae_score` | `paper`, `disentanglement_lib`, `disent`, `ubisoft` | samples, votes, pruning, bins of factors, rescaling |
+| `beta_vae_score` | `paper`, `disentanglement_lib`, `ubisoft` | pairs, votes, penalty, bins of factors, how often values are drawn, rescaling |
+| `dci` | `unweave`, `disentanglement_lib`, `dcf`, `ubisoft`; backends `lightgbm`, `sklearn`, `forest`, `lasso` | predictors (the default: boosted trees of LightGBM, faster than and other than the library's), weights, training or held-out codes |
 | `sap` | `disentanglement_lib`, `dcf`, `ubisoft`, `latte` | support vector machines or correlations |
-| `modularity`, `explicitness` | `disentanglement_lib`, `dcf`, `ubisoft` | bins; dead codes; held-out codes |
-| `irs` | `paper`, `disentanglement_lib`, `ubisoft` | the quantile of deviations |
+| `modularity`, `explicitness` | `disentanglement_lib`, `dcf`, `ubisoft` | bins; dead codes; held-out codes; one classifier for all values or one for each |
+| `irs` | `paper`, `disentanglement_lib`, `ubisoft` | the quantile of deviations, bins of factors |
+| `mig_sup`, `jemmig`, `dcimig` | `paper`, `ubisoft` | bins, which entropy divides |
 
 {LIKELIHOOD}
 ## Intervals
@@ -339,10 +319,10 @@ An interval (95 %) covers the value of a large sample, by definition:
 
 | scores | what the interval covers | how |
 |---|---|---|
-| MIG, modularity, InfoM, InfoC | the value of infinitely many codes | influence of each sample, less the bias of counting |
-| InfoE | the same | influence of each sample, less the optimism of fitting |
+| MIG, modularity, InfoM, InfoC | the value of infinitely many codes | influence of each sample, less the bias of counting; latents that chance explains know nothing |
+| InfoE | the same | influence of each sample, less the optimism of fitting, from two halves |
 | SAP | the same | machines without the penalty, which vanishes beside many codes; held-out codes, and machines trained on random halves |
-| explicitness, downstream accuracy | the same | the held-out codes; logistic regressions are near their limit with a few thousand codes |
+| explicitness, downstream accuracy | the same | the held-out codes, plus what classifiers of all training codes gain over those of two halves |
 | FactorVAE score, beta-VAE score | the value of infinitely many codes and votes, with L as it is | Wilson's, with as many votes as fresh codes would need |
 | IRS | the mean over samples of this number of codes | influence of each sample on quantiles; extreme value theory for the maxima |
 | DCI, its completeness and informativeness | the mean over samples of this number of codes | predictors trained on random halves of the training codes; held-out codes |
@@ -350,9 +330,11 @@ An interval (95 %) covers the value of a large sample, by definition:
 | Hoyer sparsity, ELBO, NLL, KL | the value of infinitely many codes or images | a mean over samples |
 | sampled MIG, index-code MI, TC, dimension-wise KL | the value of infinitely many draws from q(z), with the images given as the whole data set | a mean over draws |
 
-Where a bias is subtracted, the interval may not contain the value: then encode more images. Two scores have no limit within reach:
-trees split on chance as long as codes are few, so DCI changes with their number far beyond 10,000, and IRS divides by the
-largest deviation, which grows with the number of codes unless they are bounded. Compare both at equal numbers only.
+The value itself follows the definition to the letter. Where that is biased, `Score.corrected` has the value less its bias and its interval,
+and both are printed; a plain value outside of that interval has none. Where no interval is known to be honest there is none, and
+`Score.no_interval` says why: bins over a range that grows with the number of codes (heavy tails, and normal ones), too few codes for the cells, a
+value with too few codes, a latent that can hardly be told from noise, classifiers that more codes would improve by more than the error, nearest
+neighbours. DCI changes with the number of codes far beyond 10,000, since trees split on chance: compare it at equal numbers only.
 
 {coverage()}
 """

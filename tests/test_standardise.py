@@ -112,7 +112,7 @@ def test_the_principal_components_are_those_of_standardised_images() -> None:
     rng, spread, std = np.random.default_rng(0), np.array([2.0, 1.0, 0.5]), np.array([0.001, 0.01, 0.05])
     images = np.full((400, 4, 4, 3), 0.5, np.float32)
     images[:, 1, 2] += (spread * std * rng.standard_normal((400, 3))).astype(np.float32)
-    prior = {"name": "AnisotropicNormal", "images": 2000}
+    prior = {"name": "AnisotropicNormal", "scales": "pca", "images": 2000}
     vae = standardise(
         VAE.assemble((3, 4, 4), 3, **MLP, prior=prior, likelihood="MSE"), (0.5, 0.5, 0.5), tuple(std)
     )

@@ -31,7 +31,7 @@ def help_of(*path: str) -> str:
 def test_the_commands_are_those_of_the_documentation() -> None:
     assert set(cli.commands) == {
         *("train", "evaluate", "metrics", "score", "report", "demo", "sweep", "tune", "runs", "reproduce"),
-        *("data", "prior", "theory", "options", "objectives", "papers", "agreement", "sensitivity"),
+        *("data", "prior", "theory", "options", "objectives", "papers", "agreement", "sensitivity", "udr"),
     }
 
 

@@ -9,10 +9,11 @@ import pytest
 from unweave.errors import UnweaveError
 from unweave.metrics import METRICS, Encoded, Score, choose_metrics, score_all
 
-EVERYTHING = ["all", "gaussian_total_correlation", "subspace_mig"]
+EVERYTHING = list(METRICS)
 FOLDED_MIG = (0 + (1 - 2 / 3 * log(2) / log(3)) + 1 / 2) / 3
 
 # score -> representation -> the value, or the lowest and highest it may be.
+NO_GAP = 1 - sum(log(size) / (log(size) + log(20)) for size in (2, 3, 4)) / 3
 KNOWN: dict[str, dict[str, float | tuple[float, float]]] = {
     "mig": {
         "identity": 1, "duplicated": 0, "constant": 1, "dead": 0, "rotated": 1 / 3, "folded": FOLDED_MIG,
@@ -107,6 +108,28 @@ KNOWN: dict[str, dict[str, float | tuple[float, float]]] = {
     "gaussian_total_correlation": {
         "identity": 0, "dead": 0, "constant": 0, "rotated": 0, "duplicated": (20, 60), "unrelated": (0, 0.02),
     },
+    "mcc": {
+        # One factor keeps its latent, two are turned by 45 degrees.
+        "identity": 1, "duplicated": 1, "constant": 1, "dead": 0, "rotated": (1 + 2 / 2**0.5) / 3, "folded": 0,
+        "noisy": (0.65, 0.75), "unrelated": (0, 0.1),
+    },
+    "z_max_variance": {
+        "identity": 1, "duplicated": 1, "constant": 1, "dead": (0.25, 0.42), "noisy": (0.6, 1),
+        "unrelated": (0.25, 0.6),
+    },
+    "mig_sup": {
+        "identity": 1, "duplicated": 1, "constant": 3 / 4, "dead": 0, "rotated": (0.3, 0.4), "noisy": (0.25, 0.4),
+        "unrelated": (0, 0.02), "folded": (0.3, 0.4),
+    },
+    "jemmig": {
+        # A copy takes the gap away, a dead latent knows nothing: what is left is the entropy of the factor.
+        "identity": 1, "duplicated": NO_GAP, "constant": 1, "dead": NO_GAP, "noisy": (0.2, 0.3),
+        "unrelated": (0.1, 0.15),
+    },
+    "dcimig": {
+        "identity": 1, "duplicated": 1, "constant": 1, "dead": 0, "rotated": (0.2, 0.4), "noisy": (0.2, 0.4),
+        "unrelated": (0, 0.02), "folded": (0.35, 0.5),
+    },
 }  # fmt: skip
 
 
@@ -159,7 +182,7 @@ def test_noise_is_worse_than_identity_and_better_than_nothing(table: dict[str, d
         if (
             name in METRICS
             and "factors" in METRICS[name].needs
-            and name not in ("factor_vae_score", "beta_vae_score")
+            and name not in ("factor_vae_score", "beta_vae_score", "z_max_variance")
         ):
             identity, noisy, unrelated = (table[c][name].value for c in ("identity", "noisy", "unrelated"))
             assert identity > noisy > unrelated, name
@@ -173,6 +196,11 @@ def blurred(factors: np.ndarray) -> np.ndarray:
 
 # What the definition is invariant to; trees see histograms, so those agree only roughly.
 INVARIANT = {
+    "z_max_variance": ("sign",),
+    "mcc": ("order", "sign", "scale"),
+    "mig_sup": ("order", "sign", "scale"),
+    "jemmig": ("order", "sign", "scale"),
+    "dcimig": ("order", "sign", "scale"),
     "mig": ("order", "sign", "scale"),
     "factor_vae_score": ("order", "sign", "scale"),
     "beta_vae_score": ("order", "sign", "scale"),
@@ -261,7 +289,9 @@ def test_bad_input_is_a_clear_error(factors: np.ndarray, name: str, mistake: str
     make, message = BAD[mistake]
     codes, table = make(blurred(factors), factors)
     function = getattr(unweave.metrics, name)
-    more = [np.random.default_rng(0)] if name in ("factor_vae_score", "beta_vae_score") else []
+    more = (
+        [np.random.default_rng(0)] if name in ("factor_vae_score", "beta_vae_score", "z_max_variance") else []
+    )
     with pytest.raises(UnweaveError, match=message):
         function(codes, table, *more)
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
+from sklearn.linear_model import Lasso
 
 from unweave.errors import UnweaveError
 from unweave.metrics.unsupervised import udr
@@ -59,3 +60,24 @@ def test_mistakes_are_named() -> None:
         udr([z, z], [[1, 1], [1]])
     with pytest.raises(UnweaveError, match="same images"):
         udr([z, z[:4]], [[1, 1], [1, 1]])
+
+
+def test_the_lasso_is_its_definition() -> None:
+    rng = np.random.default_rng(4)
+    base = rng.normal(size=(300, 3))
+    codes = [base @ rng.normal(size=(3, 3)) * 3 + 0.1 * rng.normal(size=(300, 3)), base, -base[:, [2, 0, 1]]]
+    white = [(z - z.mean(0)) / z.std(0) for z in codes]
+    values = []
+    for i in range(3):
+        pairs = []
+        for j in set(range(3)) - {i}:
+            r = np.stack([np.abs(Lasso(alpha=0.1).fit(white[i], b).coef_) for b in white[j].T], axis=1)
+            down = [max(c) ** 2 / max(sum(c), 1e-12) for c in r.T]
+            across = [max(c) ** 2 / max(sum(c), 1e-12) for c in r]
+            pairs.append((sum(down) + sum(across)) / 6)
+        values.append(np.median(pairs))
+    ours = udr(codes, [[1, 1, 1]] * 3, kind="lasso")
+    assert ours.constants["models"] == pytest.approx(values, abs=1e-6)
+    assert ours.reference.endswith("UDR_L")
+    with pytest.raises(UnweaveError, match="kind of udr"):
+        udr(codes, [[1, 1, 1]] * 3, kind="ridge")  # type: ignore[arg-type]

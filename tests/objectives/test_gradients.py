@@ -405,7 +405,7 @@ def test_nothing_is_forgotten() -> None:
     for name, part in OBJECTIVES.items():
         defaults = {option: parameter.default for option, parameter in options_of(part).items()}
         for option, hint in type_hints(part).items():
-            if get_origin(hint) is Literal:
+            if get_origin(hint) is Literal and not option.startswith("critic_"):  # those choose no term
                 assert {form.get(option, defaults[option]) for form in FORMS[name]} == set(get_args(hint)), (
                     option
                 )

@@ -63,7 +63,7 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("GeneralizedNormal", {"tau": 0.0}, "prior.tau must be greater than 0"),
     ("GeneralizedNormal", {"p": 0.0}, "prior.p must be greater than 0"),
     ("GeneralizedNormal", {"kappa": -1.0}, "prior.kappa must be greater than -1, got -1"),
-    ("GeneralizedNormal", {"p": float("inf")}, "prior.p must be greater than 0"),
+    ("GeneralizedNormal", {"p": float("inf")}, "prior.p must be a finite number"),
     ("GeneralizedNormal", {"p": (1.0, 2.0)}, "prior.p must be one number or 4 numbers"),
     ("GeneralizedNormal", {"p": 0.5, "learned": True}, "prior.p must lie between 0.5 and 20"),
     ("GeneralizedNormal", {"p": 20.0, "learned": True}, "prior.p must lie between 0.5 and 20"),

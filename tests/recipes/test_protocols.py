@@ -12,9 +12,8 @@ from unweave.plots.sweeps import Point, deviation_hulls, trade_off
 from unweave.recipes.catalogue import RECIPES
 from unweave.recipes.claims import exceeds, similar
 from unweave.recipes.fac import appendix_e, gans
-from unweave.recipes.fac.figure_4 import BARELY
 from unweave.recipes.fac.figures_19_to_22 import separate_shapes
-from unweave.recipes.fac.scores import HIGGINS, PRINTED
+from unweave.recipes.fac.scores import BARELY, HIGGINS, PRINTED
 from unweave.recipes.rec.table_a1 import TEXT, deviation_tolerance, order_of
 from unweave.recipes.sbd import geometry
 from unweave.recipes.sbd.score_table import column

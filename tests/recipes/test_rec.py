@@ -15,7 +15,8 @@ IDS = {f"rec-fig{n}" for n in (2, 3, 4, 6, 7, 8, 9, 10, 11)} | {"rec-tablea1", "
 
 
 def test_every_result_of_the_paper_has_a_recipe() -> None:
-    assert {name for name in RECIPES if name.startswith("rec-")} == IDS
+    built = {"rec-fig1", "rec-fig5", "rec-tablea3", "rec-tablea4"}
+    assert {name for name in RECIPES if name.startswith("rec-")} == IDS | built
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
@@ -70,6 +70,29 @@ def evaluate(
     print_scores(scores, quiet=quiet)
     print_relations(relations_of(opened, scores), quiet=quiet)
     print_line(f"written to {opened.folder / 'scores.json'}", quiet=quiet)
+
+
+@cli.command()
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option(
+    "--kind",
+    type=click.Choice(["spearman", "lasso"]),
+    default="spearman",
+    show_default=True,
+    help="How latents are compared.",
+)
+def udr(runs: Sequence[Path], kind: Literal["spearman", "lasso"]) -> None:
+    """Whether runs that differ in their seed alone agree on their latents (UDR): a score without labels.
+
+    Needs the KL of each run: `unweave evaluate RUN --metrics elbo` first.
+    """
+    from unweave.runs.run import Run
+    from unweave.runs.tune import udr_of
+
+    score = udr_of([Run(run) for run in runs], kind)
+    rows = [["run", "agreement with the others"]]
+    rows += [[str(run), f"{each:.3f}"] for run, each in zip(runs, score.constants["models"], strict=True)]
+    print_table([*rows, ["all", f"{score.value:.3f}"]])
 
 
 @cli.command("metrics")

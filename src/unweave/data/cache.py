@@ -118,7 +118,7 @@ def converted(
         with _incomplete(path) as part:
             free = shutil.disk_usage(path.parent).free
             if ROOM * free < size + (1 << 20):
-                raise OSError(f"{free / 1e6:,.0f} MB are free, of which at most {ROOM:.0%} are taken")
+                raise OSError("not enough room")
             logger.info("%s: converting once, %s MB in %s", name, f"{size / 1e6:,.0f}", path)
             out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
             with part.open("r+b") as file:

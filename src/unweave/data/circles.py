@@ -129,7 +129,7 @@ class Circles(Dataset):
             points = self._points(n, rng)
         else:
             points = self._drawn_once[rng.integers(len(self._drawn_once), size=n)]
-        shown = ~np.isnan(points).any(axis=1)
+        shown = np.asarray(~np.isnan(points).any(axis=1))
         return Batch(self._draw(points[shown], shown), points)
 
     def _points(self, n: int, rng: Generator) -> Array:

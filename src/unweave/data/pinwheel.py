@@ -20,7 +20,7 @@ class Pinwheel(Dataset):
     turned by ``2 pi k / A + rate exp(r)``.
 
     DEC appendix B prints deviations "radial and tangential" of 0.1 and 0.3 and a rate of 0.25. Its authors pass these
-    numbers to a generator (R. P. Adams 2008) that applies the second to the radius, the first across it, and turns
+    numbers to a generator, by R. P. Adams, that applies the second to the radius, the first across it, and turns
     clockwise; that gives the four spirals of their figure, so it is the default here: 0.3 along the radius, 0.1
     across, rate -0.25. ``radial=0.1, tangential=0.3, rate=0.25``, the words as printed, gives four bars on a ring.
 

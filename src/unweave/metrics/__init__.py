@@ -6,6 +6,7 @@
 1.0
 """
 
+from unweave.metrics.accumulator import Accumulator
 from unweave.metrics.aggregate import log_joint, log_marginals
 from unweave.metrics.agreement import Agreement, Sensitivity, agreement, sensitivity
 from unweave.metrics.beta_vae import beta_vae_score, beta_vae_score_of
@@ -28,6 +29,7 @@ from unweave.metrics.elbo import elbo_scores
 from unweave.metrics.explicitness import explicitness
 from unweave.metrics.factor_vae import factor_vae_score, factor_vae_score_of
 from unweave.metrics.files import load_encoded
+from unweave.metrics.gaps import dcimig, jemmig, mcc, mig_sup
 from unweave.metrics.geometry import (
     GridEmbedding,
     embed_grid,
@@ -59,9 +61,11 @@ from unweave.metrics.sampled_mig import sampled_mig, subspace_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
 from unweave.metrics.unsupervised import udr
+from unweave.metrics.z_max_variance import z_max_variance
 
 __all__ = [
     "METRICS",
+    "Accumulator",
     "Agreement",
     "AnyMetric",
     "Distances",
@@ -81,6 +85,7 @@ __all__ = [
     "choose_metrics",
     "classifier_total_correlation",
     "dci",
+    "dcimig",
     "decomposition",
     "distance_matrices",
     "downstream_accuracy",
@@ -95,13 +100,16 @@ __all__ = [
     "infomec",
     "informative_latents",
     "irs",
+    "jemmig",
     "label_of",
     "load_encoded",
     "log_joint",
     "log_marginals",
+    "mcc",
     "metric_of",
     "metric_spelling",
     "mig",
+    "mig_sup",
     "mixture_total_correlation",
     "modularity",
     "mutual_information",
@@ -117,4 +125,5 @@ __all__ = [
     "sentence_of",
     "subspace_mig",
     "udr",
+    "z_max_variance",
 ]

@@ -54,8 +54,8 @@ def mig(
     The interval is that of the value which a large sample would have. Its half width is 1.96 standard errors, exact to
     first order: the score is a smooth function of counted frequencies, so its error is the mean of one term per sample.
     Its centre is the corrected value: less the bias that counting few samples gives to a mutual information, (occupied
-    cells - rows - columns + 1) / 2n. There is none if there are fewer than 3 codes for an occupied cell, or if the
-    bins, which follow the range of the codes, would move the score as that grows (see
+    cells - rows - columns + 1) / 2n. There is none if there are fewer than 3 codes for an occupied cell or 20 for a
+    value, or if the bins, which follow the range of the codes, would move the score as that grows (see
     :func:`~unweave.metrics.information.wider_bins`).
 
     Modes, by the library whose definition they are:

@@ -21,6 +21,7 @@ from unweave.metrics.decomposition import decomposition, gaussian_total_correlat
 from unweave.metrics.downstream import downstream_accuracy
 from unweave.metrics.explicitness import explicitness
 from unweave.metrics.factor_vae import factor_vae_score
+from unweave.metrics.gaps import dcimig, jemmig, mcc, mig_sup
 from unweave.metrics.hoyer import hoyer
 from unweave.metrics.infomec import infomec
 from unweave.metrics.irs import irs
@@ -31,6 +32,7 @@ from unweave.metrics.sampled_mig import sampled_mig, subspace_mig
 from unweave.metrics.sap import sap
 from unweave.metrics.score import Score
 from unweave.metrics.validation import Floats, check_count
+from unweave.metrics.z_max_variance import z_max_variance
 
 MetricLike = str | AnyMetric | type[AnyMetric] | Callable[..., Answer]
 """A metric by name or reference, as an object, as a class, or as a function of codes, factors, scales and rng."""
@@ -53,9 +55,12 @@ def _subspace_mig(
     subspaces: tuple[int, ...] = (),
     samples: int = 1_000,
     drop: tuple[int, ...] = (),
+    interval: bool = True,
 ) -> Score:
     sizes = subspaces or (1,) * means.shape[1]  # every latent alone, until others are given
-    return subspace_mig(means, scales, factors, rng, subspaces=sizes, samples=samples, drop=drop)
+    return subspace_mig(
+        means, scales, factors, rng, subspaces=sizes, samples=samples, drop=drop, interval=interval
+    )
 
 
 def _builtin(
@@ -137,6 +142,31 @@ METRICS: dict[str, Metric] = {
             "Total correlation of a Gaussian with the covariance of the codes.",
             standard=False,
             gaussian_total_correlation="Gaussian TC",
+        ),
+        _builtin(
+            mcc,
+            "Mean correlation of each factor with a latent of its own; of the identifiability literature.",
+            standard=False,
+            mcc="MCC",
+        ),
+        _builtin(
+            z_max_variance,
+            "How often the varied factor is guessed from the latent that varies most.",
+            standard=False,
+            z_max_variance="Z-max variance",
+        ),
+        _builtin(mig_sup, "1 if each latent knows one factor alone.", standard=False, mig_sup="MIG-sup"),
+        _builtin(
+            jemmig,
+            "1 if each factor has one latent of its own that knows nothing else.",
+            standard=False,
+            jemmig="JEMMIG",
+        ),
+        _builtin(
+            dcimig,
+            "The part of the factors' entropy that sits in latents which know one factor more than others.",
+            standard=False,
+            dcimig="DCIMIG",
         ),
     )
 }

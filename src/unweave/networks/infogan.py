@@ -172,8 +172,10 @@ class InfoGANCritic(nn.Module):
 def _activated(norm: nn.Module | None, slope: float, place: NormPlace) -> list[nn.Module]:
     """What follows a layer: its normalisation, if any, and its (leaky) ReLU, in either order."""
     # Batch norm behind a ReLU needs the ReLU's result for its gradient, so that this one may not be overwritten.
-    relu = nn.LeakyReLU(slope, inplace=place == "before") if slope else nn.ReLU(inplace=place == "before")
-    several = [relu] if norm is None else [norm, relu]
+    relu: nn.Module = (
+        nn.LeakyReLU(slope, inplace=place == "before") if slope else nn.ReLU(inplace=place == "before")
+    )
+    several: list[nn.Module] = [relu] if norm is None else [norm, relu]
     return several if place == "before" else several[::-1]
 
 

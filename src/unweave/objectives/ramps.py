@@ -165,7 +165,7 @@ class Ramped(Wrapper):
 def ramped_weights(objective: Objective) -> dict[str, float]:
     """The weights of an objective that can be ramped, with their values: its options that are plain numbers.
 
-    Step sizes are none, and a capacity has its own way of growing.
+    Options of a critic are none, and a capacity has its own way of growing.
 
     Example:
         >>> from unweave.objectives import DIPVAE
@@ -177,6 +177,7 @@ def ramped_weights(objective: Objective) -> dict[str, float]:
         name: getattr(objective, name)
         for name in options_of(type(objective))
         if hints.get(name) is float
-        and name not in ("critic_learning_rate", "capacity")
+        and name != "capacity"
+        and not name.startswith("critic_")
         and hasattr(objective, name)
     }

@@ -24,11 +24,11 @@ _ACTIVATIONS = {
 }
 
 
-class _Activations(TorchDispatchMode):
+class _Activations(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Writes down every activation, whether a module or a function computes it."""
 
     def __init__(self, seen: list[str]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.seen = seen
 
     def __torch_dispatch__(
@@ -152,6 +152,12 @@ def architecture(
     Args:
         columns: of the table.
         more: further findings.
+
+    Example:
+        >>> from unweave.recipes.recipe import RECIPES
+        >>> shown = architecture(lambda: [Column("MLP", ["linear 2"], lambda: ["linear 3"])])
+        >>> [finding.value for finding in shown(Job(RECIPES["rec-tablea3"], "smoke")).findings]
+        [1.0]
     """
 
     def conclude(job: Job) -> Conclusion:

@@ -26,12 +26,11 @@ from unweave.metrics import (
     score_all,
 )
 from unweave.model_metrics import Codes, Evaluated, ModelMetric, model_metrics
-from unweave.priors import Prior
 from unweave.runs.run import Run
 from unweave.runs.status import CODES, SCORES
 from unweave.training import cpu
 from unweave.training.randomness import generator, seed_torch
-from unweave.vae import Model, as_tensor
+from unweave.vae import VAE, Model, as_tensor
 
 logger = logging.getLogger("unweave")
 Kept = TypeVar("Kept")
@@ -210,11 +209,10 @@ def latent_facts(model: Model) -> dict[str, Any]:
     """
     if isinstance(model, GAN):
         return {"discrete": model.discrete, "prior_variances": model.prior_variances}
-    prior = getattr(model, "prior", None)
-    if not isinstance(prior, Prior):
+    if not isinstance(model, VAE):
         return {}
     try:
-        variances = prior().variance.detach().cpu().double()
+        variances = model.prior().variance.detach().cpu().double()
     except (AttributeError, NotImplementedError):
         return {}
     known = variances.shape == (model.latents,) and bool(torch.isfinite(variances).all())

@@ -12,7 +12,7 @@ import numpy as np
 from unweave import atomic
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics import METRICS, AnyMetric, Score, choose_metrics
-from unweave.metrics.unsupervised import udr
+from unweave.metrics.unsupervised import Kind, udr
 from unweave.model_metrics import model_metrics
 from unweave.runs.config import Config, merge
 from unweave.runs.evaluation import QUICK
@@ -207,7 +207,7 @@ def _metrics_for(target: str, requested: Sequence[str]) -> list[str]:
     )
 
 
-def udr_of(runs: Sequence[Run]) -> Score:
+def udr_of(runs: Sequence[Run], kind: Kind = "spearman") -> Score:
     """The agreement of runs that differ in their seed alone, on images of their data set (``metrics.udr``).
 
     Example:
@@ -217,7 +217,7 @@ def udr_of(runs: Sequence[Run]) -> Score:
     images = runs[0].dataset().sample(_IMAGES, np.random.default_rng(0)).images
     codes = [run.model().codes(images)[0] for run in runs]
     kl = [_score(run, "kl").constants["per_latent"] for run in runs]
-    return udr(codes, kl)
+    return udr(codes, kl, kind=kind)
 
 
 def _score(run: Run, name: str) -> Score:

@@ -78,6 +78,7 @@ def _import_what_a_child_imports() -> None:
 
         cli.main(["train", *words, "--out", str(folder / "run"), "--no-report", "--quiet"])
         cli.main(["evaluate", str(folder / "run"), "--metrics", "mig,elbo", "--quiet"])
+        cli.main(["runs", "check", "--root", str(folder)])
         (folder / "modules").write_text("\n".join(sys.modules))
 
     assert in_child(work, seconds=120).code == 0

@@ -1,7 +1,9 @@
 """Kills at every write, rename, sync and removal of a command, at random times, and disks that become full."""
 
+import contextlib
 import errno
 import io
+import json
 import os
 import random
 import shutil
@@ -171,21 +173,19 @@ class Scene:
 
 def results(place: Path) -> dict[str, bytes]:
     """Weights, losses and scores of all runs in a folder."""
-    import json
-
+    from unweave.errors import UnweaveError
     from unweave.runs.history import read_history
 
     found: dict[str, bytes] = {}
     for path in sorted(place.rglob("model.safetensors")):
         name = path.parent.name
         found[f"{name} weights"] = path.read_bytes()
-        losses = [
-            {k: v for k, v in r.items() if k != "seconds"}
-            for r in read_history(path.parent / "history.jsonl")
-        ]
-        found[f"{name} losses"] = json.dumps(losses).encode()
+        with contextlib.suppress(UnweaveError):
+            records = read_history(path.parent / "history.jsonl")
+            losses = [{k: v for k, v in record.items() if k != "seconds"} for record in records]
+            found[f"{name} losses"] = json.dumps(losses).encode()
         scores = path.parent / "scores.json"
-        if scores.exists():
+        if scores.is_file():
             found[f"{name} scores"] = scores.read_bytes()
     return found
 

@@ -5,8 +5,8 @@ from typing import Any
 from unweave.recipes.recipe import Job, Scale
 
 AMSGRAD: dict[str, Any] = {"name": "Adam", "amsgrad": True, "betas": [0.9, 0.999]}
-"""The optimiser on 2D Shapes and the pinwheel: "Adam (Kingma and Ba, 2014; Reddi et al., 2018)", of which the second is
-AMSGrad, as in the code of the authors."""
+"""The optimiser on 2D Shapes and the pinwheel: the paper cites two references for its Adam, of which the second is
+AMSGrad; the code of the authors has it too."""
 
 
 def shapes(scale: Scale) -> dict[str, Any]:

@@ -3,20 +3,17 @@
 from typing import Any
 
 import numpy as np
-import torch
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.model_metrics import log_likelihood
-from unweave.plots.images import image_grid
 from unweave.recipes.claims import paired
 from unweave.recipes.fac.methods import BETA_VAE, FACTOR_VAE, variants_of
 from unweave.recipes.fac.models import shapes_2d, shapes_3d
-from unweave.recipes.fac.scores import BestRun, best_run
+from unweave.recipes.fac.scores import best_run
+from unweave.recipes.fac.traversals import samples_sheet
 from unweave.recipes.recipe import Conclusion, Job, Scale, recipe
 from unweave.recipes.shortfall import shortfall
 from unweave.runs.run import Run
-from unweave.vae import VAE
 
 PUBLISHED = {
     ("2D", "VAE"): "-43.3",
@@ -55,16 +52,6 @@ def image_bounds(run: Run, images: int | None, particles: int) -> NDArray[np.flo
     return np.array([log_likelihood(model, data.at(row), particles=particles).value for row in rows])
 
 
-def samples_sheet(best: BestRun) -> Figure:
-    """Images of codes drawn from the prior (FAC figures 19 to 22)."""
-    model = best.run.model()
-    assert isinstance(model, VAE)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        codes = model.prior().sample(torch.Size([40])).numpy()
-    return image_grid(model.decode_mean(codes), columns=10, title=best.title)
-
-
 @recipe(
     "fac-appe",
     title="Log marginal likelihood (importance weighted) and samples of the best models",
@@ -94,7 +81,7 @@ def appendix_e(job: Job) -> Conclusion:
             job.tell(f"log-likelihood of {best.variant.name}")
             bounds[name, method.letter] = each = image_bounds(best.run, images, particles)
             rows.append([name, best.variant.label, f"{np.mean(each):.1f}", PUBLISHED[name, method.letter]])
-            pictures[f"samples-{name}-{method.letter}"] = samples_sheet(best)
+            pictures[f"samples-{name}-{method.letter}"] = samples_sheet(best.run, best.title)
     return Conclusion(
         rows,
         [

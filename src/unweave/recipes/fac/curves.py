@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unweave.plots.seed_bands import Band
-from unweave.recipes.fac.methods import Method, variants_of
+from unweave.recipes.fac.methods import Method, stages_of, variants_of
 from unweave.recipes.recipe import Job
 from unweave.runs.run import Run
 
@@ -35,3 +35,12 @@ def band(where: Sequence[float], values: Sequence[ArrayLike]) -> Band:
     arrays = [np.asarray(each, np.float64) for each in values]
     least = min(map(len, arrays))
     return where, np.stack([each[:least] for each in arrays], axis=1)
+
+
+def scores_by_stage(job: Job, method: Method, score: str) -> dict[str, Band]:
+    """A score where the runs of a method were stopped, for each weight."""
+    found = {}
+    for variant in variants_of(job, method):
+        stages = stages_of(job, variant.name)
+        found[variant.label] = band(list(stages), [job.scores(stage, score) for stage in stages.values()])
+    return found

@@ -4,10 +4,16 @@ import numpy as np
 
 from unweave.metrics import mutual_information
 from unweave.recipes.claims import Finding, higher, paired, similar
-from unweave.recipes.fac.figure_4 import sacrifice
 from unweave.recipes.fac.methods import BETA_VAE, FACTOR_VAE, variants_of
 from unweave.recipes.fac.models import shapes_3d
-from unweave.recipes.fac.scores import ERROR, SCORE, best_variant, error_against_score, score_table
+from unweave.recipes.fac.scores import (
+    ERROR,
+    SCORE,
+    best_variant,
+    error_against_score,
+    sacrifice,
+    score_table,
+)
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.recipes.shortfall import shortfall
 from unweave.runs.evaluation import codes_of
@@ -21,7 +27,7 @@ def struggle(job: Job) -> Finding:
             codes, space = codes_of(run), run.dataset().factor_space()
             assert codes.factors is not None
             nats = mutual_information(codes.means, codes.factors).max(axis=0)
-            known.append(nats / np.log([int(size) for size in space.sizes]))
+            known.append(nats / np.log(np.array(space.sizes, float)))
             names = list(space.names)
     share = np.array(known)
     hard = [names.index("shape"), names.index("scale")]

@@ -2,8 +2,7 @@
 
 from unweave.plots.seed_bands import banded_curves
 from unweave.recipes.claims import higher
-from unweave.recipes.fac.curves import histories
-from unweave.recipes.fac.figure_4 import scores_by_stage
+from unweave.recipes.fac.curves import histories, scores_by_stage
 from unweave.recipes.fac.methods import AAE, FACTOR_VAE, TOWARDS_PRIOR
 from unweave.recipes.fac.models import Variants, critic, factor_vaes_2d, gammas_2d, stages_2d
 from unweave.recipes.fac.scores import ERROR, HEADINGS, SCORE, best_variant, higgins_of, score_table

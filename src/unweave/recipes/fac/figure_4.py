@@ -1,32 +1,21 @@
 """FAC figure 4: reconstruction error and both metrics over training, 2D Shapes."""
 
-from unweave.plots.seed_bands import Band, banded_curves
-from unweave.recipes.claims import Finding, exceeds, higher
-from unweave.recipes.fac.curves import band, histories
-from unweave.recipes.fac.methods import BETA_VAE, FACTOR_VAE, Method, Variant, stages_of, variants_of
+from unweave.plots.seed_bands import banded_curves
+from unweave.recipes.claims import higher
+from unweave.recipes.fac.curves import histories, scores_by_stage
+from unweave.recipes.fac.methods import BETA_VAE, FACTOR_VAE, variants_of
 from unweave.recipes.fac.models import stages_2d, vaes_2d
-from unweave.recipes.fac.scores import ERROR, HEADINGS, SCORE, best_variant, higgins_of, score_table
+from unweave.recipes.fac.scores import (
+    ERROR,
+    HEADINGS,
+    SCORE,
+    best_variant,
+    higgins_of,
+    sacrifice,
+    score_table,
+)
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.recipes.shortfall import shortfall
-
-BARELY = 0.1
-"""The share of the error that still counts as "barely sacrificing"; the paper gives no number."""
-
-
-def scores_by_stage(job: Job, method: Method, score: str) -> dict[str, Band]:
-    """A score where the runs of a method were stopped, for each weight."""
-    found = {}
-    for variant in variants_of(job, method):
-        stages = stages_of(job, variant.name)
-        found[variant.label] = band(list(stages), [job.scores(stage, score) for stage in stages.values()])
-    return found
-
-
-def sacrifice(job: Job, top: Variant, plain: Variant) -> Finding:
-    """The claim that the error of the best FactorVAE is hardly above that of the VAE: by less than a tenth of it."""
-    errors, of_vae = job.scores(top.name, ERROR), job.scores(plain.name, ERROR)
-    what = f"reconstruction error of FactorVAE ({top.label}) over that of the VAE, minus 1; claimed: below a tenth"
-    return exceeds(what, errors / of_vae.mean() - 1, BARELY, sign=-1)
 
 
 @recipe(

@@ -8,10 +8,10 @@ from numpy.typing import NDArray
 from scipy import ndimage
 
 from unweave.recipes.claims import Finding, higher
-from unweave.recipes.fac.appendix_e import samples_sheet
 from unweave.recipes.fac.methods import BETA_VAE, FACTOR_VAE, Method
 from unweave.recipes.fac.models import shapes_2d, shapes_3d
 from unweave.recipes.fac.scores import BestRun, best_run
+from unweave.recipes.fac.traversals import samples_sheet
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.recipes.shortfall import shortfall
 from unweave.recipes.traversal_pictures import in_unit_interval
@@ -75,7 +75,9 @@ def samples_of(
         rows = [["model", what], *([best[name].title, f"{v.mean():.4f}"] for name, v in found.items())]
         one, other = (BETA_VAE.name, FACTOR_VAE.name)[::sign]
         finding: Finding = higher(f"{what}, {one} minus {other}", found[one], found[other])
-        return Conclusion(rows, [finding], {"samples": samples_sheet(best[shown.name])})
+        return Conclusion(
+            rows, [finding], {"samples": samples_sheet(best[shown.name].run, best[shown.name].title)}
+        )
 
     return conclude
 

@@ -93,16 +93,16 @@ def gans_2d(*, bigger: bool = False) -> Plan:
 
     def plan(scale: Scale) -> dict[str, Any]:
         weights = at(scale, smoke=(0.2,), small=(0.2, 0.6), paper=tuple(round(0.1 * k, 1) for k in range(11)))
-        variants = {
+        variants = {}
+        if not bigger:
+            early = gan_2d(scale, 0.2, name="InfoGAN")
+            variants[STOPPED] = {**early, "steps": early["steps"] // at(scale, smoke=1, small=5, paper=30)}
+            variants[FIVE_CODES] = gan_2d(scale, 0.2, continuous=5, categorical=[])
+        variants |= {
             f"lambda={weight}{label}": gan_2d(scale, weight, bigger=bigger, rate=rate, **options)
             for weight in weights
             for label, rate, options in tuned_settings(scale, bigger=bigger)
         }
-        if not bigger:
-            few = {"continuous": 5, "categorical": []}
-            variants[FIVE_CODES] = gan_2d(scale, 0.2, **few)
-            early = gan_2d(scale, 0.2, name="InfoGAN")
-            variants[STOPPED] = {**early, "steps": early["steps"] // at(scale, smoke=1, small=5, paper=30)}
         beside = factor_vaes(scale, [at(scale, smoke=40, small=10, paper=40)])
         variants |= {label: {**base_2d(scale), **options} for label, options in beside.items()}
         return {
@@ -185,7 +185,7 @@ def gans_on_digits(
             "hidden": at(scale, smoke=16, small=128, paper=1024),
             "norm_place": "after",
         }
-        base = {
+        base: dict[str, Any] = {
             "data": digits(),
             "model": model,
             "steps": at(scale, smoke=2, small=2000, paper=100_000),

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import torch
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -13,6 +14,7 @@ from unweave.plots.style import INK
 from unweave.recipes.traversal_pictures import decoded_traversals, in_unit_interval, side_by_side
 from unweave.runs.evaluation import codes_of
 from unweave.runs.run import Run
+from unweave.vae import VAE
 
 
 def model_sheet(shown: Sequence[tuple[str, Run]], *, columns: int = 8) -> Figure:
@@ -78,3 +80,13 @@ def code_block(gan: GAN, columns: int) -> tuple[NDArray[Any], list[str]]:
     images = gan.decode_mean(np.concatenate(rows))
     images[blank] = 1.0
     return images.reshape(-1, columns, *images.shape[1:]), labels
+
+
+def samples_sheet(run: Run, title: str) -> Figure:
+    """Images of codes drawn from the prior (FAC figures 19 to 22)."""
+    model = run.model()
+    assert isinstance(model, VAE)
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        codes = model.prior().sample(torch.Size([40])).numpy()
+    return image_grid(model.decode_mean(codes), columns=10, title=title)

@@ -5,10 +5,8 @@ import torch
 from unweave.plots.sweeps import violins
 from unweave.recipes.architecture import Column, architecture, layers_of
 from unweave.recipes.claims import equal
-from unweave.recipes.rec import figure_6, figure_9
-from unweave.recipes.rec.losses import loss_cells, loss_plan
-from unweave.recipes.rec.models import Cell, networks, protocol
-from unweave.recipes.recipe import Conclusion, Job, recipe
+from unweave.recipes.rec.models import networks, protocol
+from unweave.recipes.recipe import RECIPES, Conclusion, Job, recipe
 from unweave.runs.config import Config
 from unweave.vae import VAE
 
@@ -64,23 +62,21 @@ PUBLISHED = {
 )
 def table_a4(job: Job) -> Conclusion:
     """Published grids and those of the plans."""
-    plans: dict[str, tuple[list[Cell], dict[str, object]]] = {
-        "figure 6": (figure_6.cells("paper"), figure_6.plan("paper")),
-        "figure 9": (figure_9.cells("paper"), figure_9.plan("paper")),
-        "figure 11": (loss_cells("paper"), loss_plan("paper")),
-    }
     rows = [["experiment", "what", "published", "planned"]]
-    for name, (cells, plan) in plans.items():
-        base = plan["base"]
-        assert isinstance(base, dict)
-        own = (
-            *(len(cells), plan["seeds"], base["steps"], {cell.beta for cell in cells}),
-            {cell.latents or base["latents"] for cell in cells},
+    for name, theirs in PUBLISHED.items():
+        study = RECIPES[f"rec-{name.replace('figure ', 'fig')}"].study("paper")
+        assert study is not None
+        first = [runs[0].config for runs in study.variants.values()]
+        repeats = {len(runs) for runs in study.variants.values()}
+        ours = (
+            *(len(first), max(repeats), max(config.steps for config in first)),
+            {float(config.objective.options["beta"]) for config in first},
+            {config.latents for config in first},
         )
         whats = ("models", "repeats", "train steps", "beta", "latents")
         rows += [
-            [name, what, _shown(theirs), _shown(ours)]
-            for what, theirs, ours in zip(whats, PUBLISHED[name], own, strict=True)
+            [name, what, _shown(printed), _shown(planned)]
+            for what, printed, planned in zip(whats, theirs, ours, strict=True)
         ]
     wrong = sum(row[2] != row[3] for row in rows[1:])
     values = {name: [models * repeats] for name, (models, repeats, *_) in PUBLISHED.items()}

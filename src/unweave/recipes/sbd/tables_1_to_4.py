@@ -23,8 +23,8 @@ from unweave.recipes.sbd.models import (
     sprites,
     vae,
 )
-from unweave.runs.config import Config
-from unweave.runs.study import merge, nested
+from unweave.runs.config import Config, merge
+from unweave.runs.study import nested
 from unweave.vae import VAE
 
 SHAPE = (3, 64, 64)
