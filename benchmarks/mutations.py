@@ -55,7 +55,7 @@ SKIPPED_NAMES = ("__all__", "__slots__", "forms")
 """Assignments that hold names and texts only."""
 
 _SCALES = r"SCALES = \(0\.1, 0\.2, 0\.5, 1\.0, 2\.0, 5\.0\)"
-_WITHOUT = 'json.dumps({k: v for k, v in self.to_mapping().items() if k != "capacity_steps"}, '
+_WITHOUT = 'json.dumps({k: v for k, v in _canonical(self).items() if k != "capacity_steps"}, '
 _SEED_0 = 'generator(0, "evaluation")'
 KNOWN: tuple[tuple[str, str, str, str], ...] = (
     ("objectives/*.py", r"progress\.hold\((\w+)\)", r"\1", "capacity ignored"),
@@ -71,7 +71,7 @@ KNOWN: tuple[tuple[str, str, str, str], ...] = (
     ("metrics/dci.py", r"r\.sum\(axis=0\)\) / r\.sum\(\)", "1) / r.shape[1]", "completeness not weighted"),
     ("metrics/sampled_mig.py", r'sizes, "paper"\)', 'sizes, "logs")', "another normaliser of subspace MIG"),
     ("data/dataset.py", r"\(flat\.shape\[1\] - 1\)", "flat.shape[1]", "ddof of channel deviations"),
-    ("runs/config.py", r"json\.dumps\(self\.to_mapping\(\), ", _WITHOUT, "identity without capacity_steps"),
+    ("runs/config.py", r"json\.dumps\(_canonical\(self\), ", _WITHOUT, "identity without capacity_steps"),
     (
         "runs/evaluation.py",
         r"(\w+) is not None and \1\.step == step",

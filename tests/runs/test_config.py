@@ -158,3 +158,27 @@ def test_a_key_that_came_later_changes_no_older_identity(monkeypatch: pytest.Mon
     assert config_module._canonical(beta)["objective"] == {"name": "BetaVAE", "beta": 2.0}
     assert config_module._canonical(held)["capacity_steps"] == 9
     assert len({config.identity for config in (plain, beta, held)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *(
+            ("capacity_steps", 9),
+            ("capacity", 6.0),
+            ("standardise", True),
+            ("averaged", True),
+            ("latents", 11),
+        ),
+        *(("steps", 9), ("batch_size", 9), ("learning_rate", 2e-4), ("seed", 9), ("pairing", "AdaGVAE")),
+        *(
+            ("sampling", {"name": "Correlated", "factors": ["x", "y"]}),
+            ("optimizer", "AdamW"),
+            ("critic_optimizer", "AdamW"),
+            ("schedule", "Cosine"),
+        ),
+    ],
+)
+def test_every_key_is_part_of_the_identity(key: str, value: object) -> None:
+    held = {"data": "circles", "capacity": 5.0, "capacity_steps": 8}
+    assert Config.of({**held, key: value}).identity != Config.of(held).identity
