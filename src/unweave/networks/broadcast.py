@@ -204,7 +204,7 @@ class SpatialBroadcast(ImageDecoder):
         tile = _tile(rows, columns, depth, upscales)
         grid = coordinates(*tile)
         if shuffle_coordinates:
-            drawn = int(torch.randint(1 << 31, ())) if shuffle_seed is None else shuffle_seed
+            drawn = int(torch.randint(1 << 31, (), device="cpu")) if shuffle_seed is None else shuffle_seed
             grid = shuffled_coordinates(*tile, drawn)
         self.mlp = nn.Sequential(*linear_stack((latents, *mlp)))
         size = (latents, *mlp)[-1]

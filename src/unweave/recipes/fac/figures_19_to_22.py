@@ -42,7 +42,7 @@ def separate_shapes(images: Floats) -> Floats:
     counts = []
     for image in images[:, 0] > 0.5:
         labels, found = ndimage.label(image)
-        sizes = ndimage.sum_labels(image, labels, range(1, found + 1))
+        sizes = ndimage.sum_labels(image, labels, np.arange(1, found + 1)) if found else []
         counts.append(float(np.sum(np.asarray(sizes) > 10)))
     return np.array(counts)
 

@@ -40,5 +40,11 @@ def figure_5(job: Job) -> Conclusion:
                 "share of white in a channel of an image", float(sheet[0, 0, 0].mean()), 1 / 64, within=1e-9
             ),
         ],
-        {"traversals": image_grid(sheet.reshape(-1, *sheet.shape[2:]), columns=len(columns))},
+        {
+            "traversals": image_grid(
+                sheet.reshape(-1, *sheet.shape[2:]),
+                columns=len(columns),
+                title=f"XYSquares: {', '.join(space.names)}",
+            )
+        },
     )
