@@ -14,10 +14,13 @@ import torch
 
 from unweave import artefacts, atomic, cli
 from unweave.atomic import DamagedError, UnreadableError
+from unweave.cli.execution import Execution, conclude
 from unweave.errors import UnweaveError
 from unweave.runs import Config, Run, RunIndex, opened, publishing, status
 from unweave.runs.check import damage, repair
 from unweave.runs.evaluation import evaluate
+from unweave.runs.study import Study
+from unweave.runs.sweep import Sweep
 from unweave.training.signals import StopOnSignal
 
 WORDS = [
@@ -365,3 +368,15 @@ def test_a_symbolic_link_to_an_empty_folder_may_hold_a_run(tmp_path: Path) -> No
     (tmp_path / "run").symlink_to(tmp_path / "disk")
     publishing.publish(tmp_path / "run", config(), None)
     assert Run(tmp_path / "run").config == config()
+
+
+def test_a_sweep_that_leaves_runs_undone_does_not_end_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On a full disk not even the failure of a run can be recorded; the command must not exit with 0."""
+    study = Study.of({"base": {"data": "circles", "steps": 1}, "seeds": 2}, name="tiny")
+    flags = Execution("inline", None, None, None, None, None, None, no_report=True, quiet=True)
+    with pytest.raises(SystemExit) as ended:
+        conclude(Sweep.create(study, tmp_path / "sweep"), flags)
+    assert ended.value.code == 1
+    assert "2 runs are not done" in capsys.readouterr().out

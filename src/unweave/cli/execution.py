@@ -114,7 +114,7 @@ def execute(sweep: "Sweep", executor: "Executor", execution: Execution) -> None:
 
 
 def conclude(sweep: "Sweep", execution: Execution) -> None:
-    """Print how the runs of a sweep ended and write its page; exit with code 1 if a run failed."""
+    """Print how the runs of a sweep ended and write its page; exit with code 1 if a run is not done."""
     from unweave.runs.sweep import describe
 
     execution.print_line(describe(sweep))
@@ -125,5 +125,6 @@ def conclude(sweep: "Sweep", execution: Execution) -> None:
         from unweave.reports import write_sweep_report
 
         execution.print_line(f"report: {write_sweep_report(sweep)}")
-    if sweep.statuses["failed"]:
+    if sweep.todo:  # failed, or not even that could be written, as on a full disk
+        print_line(f"{len(sweep.todo)} runs are not done; run the same command again to resume")
         sys.exit(1)
