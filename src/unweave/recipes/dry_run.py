@@ -22,6 +22,7 @@ from unweave.runs.status import seconds_taken
 from unweave.runs.study import Study
 from unweave.runs.sweep import Sweep
 from unweave.slots import Choice
+from unweave.vae import VAE
 
 RATE = 9e10
 """Floating-point operations that a core does in a second: about the median of the recorded costs."""
@@ -228,6 +229,8 @@ def _count(config: Config, shape: tuple[int, int, int]) -> float:
             ):  # one step of the generator, one of the critic, which also sees the real images
                 model.critic(model.generate(model.draw(_IMAGES)))
             model.critic(images)
+        elif not isinstance(model, VAE):
+            model.reconstruct(images.numpy())
         else:
             model.decode(model.encode(images).sample())
             for critic in (m for m in objective.modules() if isinstance(m, Discriminator)):
