@@ -224,14 +224,10 @@ def _count(config: Config, shape: tuple[int, int, int]) -> float:
                 module.register_forward_hook(count)
         images = torch.zeros(_IMAGES, *shape)
         if isinstance(model, GAN):
-            for _ in range(
-                2
-            ):  # one step of the generator, one of the critic, which also sees the real images
+            for _ in range(2):  # a step of the generator, one of the critic, which also sees the real images
                 model.critic(model.generate(model.draw(_IMAGES)))
             model.critic(images)
-        elif not isinstance(model, VAE):
-            model.reconstruct(images.numpy())
-        else:
+        elif isinstance(model, VAE):
             model.decode(model.encode(images).sample())
             for critic in (m for m in objective.modules() if isinstance(m, Discriminator)):
                 for _ in range(3):  # once in the step of the VAE, twice in its own
