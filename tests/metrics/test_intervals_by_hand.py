@@ -94,8 +94,8 @@ def test_hoyer_by_loops(normalised: bool) -> None:
 def test_the_error_of_mig_is_that_of_its_influence() -> None:
     """The influence of a code, by weighing it a little more; half the interval is 1.96 sd / sqrt(n) of it."""
     rng = np.random.default_rng(3)
-    v = rng.integers(0, 3, (40, 1))
-    z = np.hstack([v + 0.4 * rng.normal(size=(40, 1)), v % 2 + 0.5 * rng.normal(size=(40, 1))])
+    v = rng.integers(0, 3, (90, 1))
+    z = np.hstack([v + 0.4 * rng.normal(size=(90, 1)), v % 2 + 0.5 * rng.normal(size=(90, 1))])
     z = np.clip(z, [-0.2, -0.4], [2.2, 1.4])  # the codes end at edges, so that their bins stay where they are
     score = mig(z, v, bins=4)
     low, high = (z.min(axis=0), z.max(axis=0))
@@ -113,19 +113,19 @@ def test_the_error_of_mig_is_that_of_its_influence() -> None:
             shares.append(float((joint[held] * np.log(joint[held] / outer[held])).sum()) / entropy)
         return max(shares) - min(shares)
 
-    even = np.ones(40)
+    even = np.ones(90)
     assert score.value == pytest.approx(gap(even), rel=1e-9)
     influence = np.array(
-        [(gap(even + 1e-5 * (np.arange(40) == i)) - gap(even)) / 1e-5 * 40 for i in range(40)]
+        [(gap(even + 1e-5 * (np.arange(90) == i)) - gap(even)) / 1e-5 * 90 for i in range(90)]
     )
-    first_order = influence.var() / 40
+    first_order = influence.var() / 90
     second = 0.0
-    entropy = -sum(q * math.log(q) for q in np.bincount(v[:, 0]) / 40)
+    entropy = -sum(q * math.log(q) for q in np.bincount(v[:, 0]) / 90)
     for j in range(2):
         table = np.zeros((4, 3))
         np.add.at(table, (binned[:, j], v[:, 0]), 1)
         free = (table > 0).sum() - (table.sum(1) > 0).sum() - (table.sum(0) > 0).sum() + 1
-        second += max(free, 0) / (2 * 40**2) / entropy**2
+        second += max(free, 0) / (2 * 90**2) / entropy**2
     assert score.corrected is not None
     _, least, most = score.corrected
     assert (most - least) / 2 == pytest.approx(1.96 * math.sqrt(first_order + second), rel=2e-3)

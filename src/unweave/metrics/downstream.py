@@ -20,6 +20,8 @@ from unweave.metrics.validation import (
 )
 
 Predictor = Literal["linear", "trees"]
+FEWEST = 20
+"""Codes of a value, held out or trained on, below which it is not known what more of them would teach."""
 _REFERENCE = "Locatello et al. 2019, section 5.5"
 
 
@@ -37,8 +39,9 @@ def downstream_accuracy(
 
     The interval covers the value of infinitely many codes, or with ``labels`` that of predictors trained on as many: it
     is that of the mean over the held-out codes, and the corrected value adds what predictors of more codes would gain,
-    see :func:`~unweave.metrics.score.span_of_learned`. Boosted trees have no limit within reach, and so no interval
-    without ``labels``. Guessing the commonest value gets ``constants["chance"]``.
+    see :func:`~unweave.metrics.score.span_of_learned`. A value with fewer than 20 codes on either side leaves none.
+    Boosted trees have no limit within reach, and so no interval without ``labels``. Guessing the commonest value gets
+    ``constants["chance"]``.
 
     Args:
         codes: (n, latents) posterior means.
@@ -107,6 +110,12 @@ def _span(
     """The corrected value and its interval, from predictors of two halves of the training codes."""
     if predictor == "trees":
         return no_span("trees change with the number of codes without a limit within reach")
+    for column in classes.T:
+        sizes = [
+            np.bincount(column[rows], minlength=int(column.max()) + 1).min() for rows in (train, held_out)
+        ]
+        if min(sizes) < FEWEST:
+            return no_span(f"a value has fewer than {FEWEST} codes to train or test on")
     order = rng.permutation(train)
     halves = (order[: len(order) // 2], order[len(order) // 2 :])
     of_halves = [float(_right(z, classes, half, held_out, predictor).mean()) for half in halves]

@@ -139,8 +139,8 @@ class JointCounts:
 
     @property
     def crowded(self) -> bool:
-        """Whether codes are so few that their bias is not known: fewer than 3 for an occupied cell, 10 for a value."""
-        if min(int(counts[0].sum(axis=0).min()) for counts in self.counts) < 10:
+        """Whether codes are so few that their bias is not known: fewer than 3 for an occupied cell, 20 for a value."""
+        if min(int(counts[0].sum(axis=0).min()) for counts in self.counts) < 20:
             return True
         cells = max(int((counts > 0).sum(axis=(1, 2)).max()) for counts in self.counts)
         return int(self.binned.shape[1]) < 3 * cells

@@ -194,7 +194,8 @@ def span_of_learned(
 
     What training codes are lacking costs about c / n, so V + c / n is the score in the limit, and that of a half of the
     codes is V - c / n: the corrected value is V + (V - mean of two halves). To first order the two halves differ from
-    the whole by opposite amounts, so this adds no error. If it is more than two standard errors the law cannot be
+    the whole by opposite amounts, so this adds no error. By how much they differ shows what other training codes would
+    have changed, a variance of (V_a - V_b)^2 / 4. If the correction is more than two standard errors the law cannot be
     relied upon, and there is no interval.
 
     Args:
@@ -210,10 +211,14 @@ def span_of_learned(
 
     """
     gained = value - float(np.mean(of_halves))
-    if abs(gained) > 2 * float(np.std(effect)) / float(np.sqrt(len(effect))):
+    own = float(np.var(effect)) / len(effect)
+    if abs(gained) > 2 * float(np.sqrt(own)):
         return no_span("predictors of more codes would do better by more than the error")
     centre = float(np.clip(value + gained, *range))
-    return span_of(value, centre, *interval_of_terms(centre, effect, range))
+    if own == 0:
+        return span_of(value, centre, *interval_of_terms(centre, effect, range))
+    error = float(np.sqrt(own + (of_halves[0] - of_halves[1]) ** 2 / 4))
+    return span_of(value, centre, *clipped(centre, 1.96 * error, range))
 
 
 def interval_of_halves(
