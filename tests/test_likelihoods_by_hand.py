@@ -123,11 +123,11 @@ def test_samples_of_bernoulli_pixels_are_binary_with_their_probability() -> None
 
 
 def test_defaults_and_choices_of_a_config() -> None:
-    blur: dict[str, Any] = {"blur": "none", "blur_radius": 31, "blur_weight": None}
+    blur: dict[str, Any] = {"blur": "none", "blur_radius": 31, "blur_weight": None, "augmentation": None}
     expected: dict[str, dict[str, Any]] = {
         "Bernoulli": {},
         "MSE": {},
-        "Gaussian": {"variance": 0.3, "learned": False},
+        "Gaussian": {"variance": 0.3, "learned": False, "per_output": False},
     }
     for name, own in expected.items():
         assert Config.of({"data": "circles", "likelihood": name}).likelihood.options == {**own, **blur}

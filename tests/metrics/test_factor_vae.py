@@ -128,7 +128,7 @@ def test_draws_are_distinct_uniform_subsets() -> None:
 def test_all_values_once_is_an_error() -> None:
     with pytest.raises(ValueError, match="occurs only once"):
         factor_vae_score(
-            np.random.default_rng(0).random((5, 2)), np.arange(5)[:, None], np.random.default_rng(0)
+            np.random.default_rng(0).random((20, 2)), np.arange(20)[:, None], np.random.default_rng(0)
         )
 
 

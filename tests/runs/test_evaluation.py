@@ -75,7 +75,7 @@ def test_the_command_line_scores_runs_and_arrays(
     for words, message in (
         (["score", str(tmp_path / "codes.npz"), "--metrics", "mgi"], "did you mean mig"),
         (["score", str(tmp_path / "none.npz")], "does not exist"),
-        (["score", str(tmp_path / "codes.scores.json")], "not an npz file"),
+        (["score", str(tmp_path / "codes.scores.json")], "must be an npz, npy, csv or parquet file"),
         (["score", str(tmp_path / "codes.npz"), "--metrics", "sampled_mig"], "needs scales"),
     ):
         with pytest.raises(SystemExit) as end:

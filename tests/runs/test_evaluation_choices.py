@@ -10,6 +10,7 @@ import torch
 
 from unweave.errors import UnweaveError
 from unweave.metrics import METRICS
+from unweave.model_metrics import Codes
 from unweave.runs import Config, Run
 from unweave.runs import evaluation as module
 from unweave.runs.config import merge, read_words
@@ -72,10 +73,10 @@ def test_all_beside_other_names_is_all(tmp_path: Path) -> None:
 def test_a_latent_without_a_scale_means_no_scales(tmp_path: Path) -> None:
     run = trained(tmp_path / "run", *CIRCLES)
     codes_of(run)
-    with np.load(run.folder / "codes.npz") as codes:
-        arrays = dict(codes)
-    arrays["scales"][:, 1] = 0
-    np.savez(run.folder / "codes.npz", **arrays)
+    codes = Codes.load(run.folder / "codes.npz")
+    assert codes is not None
+    codes.scales[:, 1] = 0
+    codes.save(run.folder / "codes.npz")
     with pytest.raises(UnweaveError, match="needs scales"):
         evaluate(run, metrics=["sampled_mig"])
 

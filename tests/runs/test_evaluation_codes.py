@@ -1,5 +1,6 @@
 """Codes belong to weights and to a seed: codes of other weights are not used, and another seed encodes other images."""
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unweave.model_metrics import Codes
 from unweave.runs import Config, Run
 from unweave.runs import evaluation as module
 from unweave.runs.evaluation import codes_of, evaluate
@@ -29,9 +31,9 @@ def trained(folder: Path, *words: str) -> Run:
 
 
 def rewritten(path: Path, **changed: Any) -> None:
-    with np.load(path) as codes:
-        arrays = dict(codes)
-    np.savez(path, **{**arrays, **changed})
+    codes = Codes.load(path)
+    assert codes is not None
+    dataclasses.replace(codes, **changed).save(path)
 
 
 @pytest.mark.parametrize("step", [1, 3])

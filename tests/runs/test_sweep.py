@@ -15,6 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from unweave import artefacts
 from unweave.runs import Run, RunIndex, Study
 from unweave.runs.executors import Event, Local, OnRay
 from unweave.runs.locks import WORKING, lock
@@ -287,8 +288,10 @@ def test_failed_and_diverged_runs_are_told_apart_and_the_others_finish(tmp_path:
         "broken": broken.config.to_mapping(),
     }
     sweep = Sweep.create(Study.from_configs(variants, name="three"), tmp_path / "out")
-    (sweep.members[2].run.folder / "config.yaml").write_text("data: nonsense\n")
-    sweep.members[2].run.folder.joinpath("history.jsonl").unlink(missing_ok=True)
+    damaged = sweep.members[2].run.folder
+    artefacts.write(damaged / "config.yaml", "data: nonsense\n")
+    made = json.loads((damaged / "run.json").read_text())
+    artefacts.write_json(damaged / "run.json", {**made, "config": {}})  # no copy to take the config from
     sweep.execute(Local(workers=1))
     statuses = [json.loads((m.run.folder / "status.json").read_text())["status"] for m in sweep.members]
     assert statuses == ["finished", "diverged", "failed"]

@@ -50,7 +50,7 @@ def test_a_stream_is_a_counter_of_numpy(stream: Any) -> None:
 
 @pytest.mark.parametrize("seed", [0, 3])
 def test_the_prior_sees_images_of_its_own_stream(seed: int) -> None:
-    vae = small(prior={"name": "AnisotropicNormal", "images": 30})
+    vae = small(prior={"name": "AnisotropicNormal", "images": 30, "scales": "pca"})
     trained(BetaVAE(), vae, steps=1, seed=seed)
     images = Circles(size=32).sample(30, generator(seed, "prior")).images
     flat = torch.from_numpy(np.ascontiguousarray(images)).double().flatten(1) / 255

@@ -27,7 +27,7 @@ class Accumulator:
         >>> v = np.stack(np.meshgrid(range(8), range(8)), -1).reshape(-1, 2)
         >>> collected = Accumulator(["mig"])
         >>> for half in (v[:32], v[32:]):
-        ...     collected.update(half * 1.0, half)
+        ...     _ = collected.update(half * 1.0, half)
         >>> round(collected.compute()["mig"].value, 6), collected.reset().samples
         (1.0, 0)
     """

@@ -50,6 +50,7 @@ class LoadedModel(NamedTuple):
     """A model and the training step of its weights.
 
     Example:
+        >>> from unweave.vae import VAE
         >>> LoadedModel(VAE.assemble((1, 32, 32), latents=2), step=100).step
         100
     """
@@ -97,6 +98,7 @@ def keep_model(weights: Path, device: str, loaded: LoadedModel) -> None:
 
     Example:
         >>> import tempfile
+        >>> from unweave.vae import VAE
         >>> path = Path(tempfile.mkdtemp()) / "model.pt"
         >>> path.touch()
         >>> keep_model(path, "cpu", LoadedModel(VAE.assemble((1, 32, 32), latents=2), 5))

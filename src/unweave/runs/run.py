@@ -435,10 +435,11 @@ def _stored_config(folder: Path) -> Config:
     except UnweaveError as error:
         problem = str(error)
     copy = made.get("config")
-    if not isinstance(copy, dict) or (config := Config.of(copy)).identity != identity:
-        raise DamagedError(f"{problem}; {folder / publishing.RUN} has no copy of it")
-    logger.warning("%s; its copy in run.json is used", problem)
-    return config
+    with contextlib.suppress(UnweaveError):
+        if isinstance(copy, dict) and (config := Config.of(copy)).identity == identity:
+            logger.warning("%s; its copy in run.json is used", problem)
+            return config
+    raise DamagedError(f"{problem}; {folder / publishing.RUN} has no copy of it")
 
 
 def follow(

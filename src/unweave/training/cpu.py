@@ -16,6 +16,7 @@ Spatial Broadcast VAE):
 import contextlib
 import ctypes
 import platform
+from collections.abc import Iterator
 from typing import TypeVar
 
 import torch
@@ -30,10 +31,9 @@ M = TypeVar("M", bound=nn.Module)
 
 
 def prepare(threads: int = 1) -> None:
-    """Set the number of CPU threads, flush denormal numbers and let the C library retain freed memory.
+    """Set the number of CPU threads and let the C library retain freed memory; may be called repeatedly.
 
-    May be called repeatedly. Of these settings, only the number of threads changes the results of a run beyond 1e-38:
-    sums are taken in another order.
+    Of these settings, only the number of threads changes the results of a run: sums are taken in another order.
 
     Args:
         threads: CPU threads of one operation; at least 1.
@@ -42,17 +42,36 @@ def prepare(threads: int = 1) -> None:
         >>> prepare(threads=1)
         >>> torch.get_num_threads()
         1
-        >>> (torch.tensor([1e-38]) * 0.01).item()  # zero where the processor can flush denormal numbers
-        0.0
     """
     if isinstance(threads, bool) or not isinstance(threads, int) or threads < 1:
         raise UnweaveError(f"threads must be a whole number of at least 1, got {threads}")
-    torch.set_flush_denormal(True)  # first: threads that are started later inherit it
     torch.set_num_threads(threads)
     # The pool for parallel operations can be sized only before its first use; a run never uses it.
     with contextlib.suppress(RuntimeError):
         torch.set_num_interop_threads(1)
     keep_freed_memory()
+
+
+@contextlib.contextmanager
+def flushed_denormals() -> Iterator[None]:
+    """Inside, numbers below 1e-38 are zero where the processor can do that; afterwards they are as they were.
+
+    The setting is that of a thread, which those that it starts inherit, so it must precede the first parallel
+    operation.
+
+    Example:
+        >>> with flushed_denormals():
+        ...     (torch.tensor([1e-38]) * 0.01).item()
+        0.0
+        >>> (torch.tensor([1e-38]) * 0.01).item() > 0
+        True
+    """
+    before = (torch.tensor([1e-38]) * 0.01).item() == 0
+    torch.set_flush_denormal(True)
+    try:
+        yield
+    finally:
+        torch.set_flush_denormal(before)
 
 
 def keep_freed_memory() -> bool:

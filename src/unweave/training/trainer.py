@@ -227,7 +227,8 @@ class Trainer:
         state, steps = self.state, self.settings.steps
         self.resume()
         last_save = time.monotonic()
-        with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
+        generators = [self.device] if self.device.type == "cuda" else []
+        with cpu.flushed_denormals(), torch.random.fork_rng(devices=generators):
             try:
                 while state.step < steps:
                     self._report(self.step())

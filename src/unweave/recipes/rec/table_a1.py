@@ -40,7 +40,7 @@ def deviation_tolerance(name: str, published: float) -> float:
     """How far from a deviation of the table still agrees: 10 % of it where we render, otherwise 5 %, at least 0.0005.
 
     Example:
-        >>> deviation_tolerance("DSprites", 0.0378)
+        >>> round(deviation_tolerance("DSprites", 0.0378), 6)
         0.00189
     """
     return max(0.0005, (0.1 if name == "Shapes3D" else 0.05) * published)
