@@ -401,6 +401,12 @@ def type_hints(part: type) -> dict[str, Any]:
         >>> type_hints(Part)["depth"]
         <class 'int'>
     """
+    return dict(_type_hints(part))
+
+
+@functools.lru_cache(maxsize=1024)
+def _type_hints(part: type) -> dict[str, Any]:
+    """Once for each class, as the options."""
     hints: dict[str, Any] = {}
     for owner in reversed(part.__mro__):
         # An annotation of a stranger may name what is not there.

@@ -12,10 +12,9 @@ from unweave.recipes.isa.figure_2 import nested_norm
 from unweave.recipes.isa.figure_3_trained import tilt
 from unweave.recipes.isa.figure_7 import mode
 from unweave.recipes.isa.figures_8_to_16 import REPRESENTATIVE
-from unweave.recipes.isa.models import sprites
 from unweave.recipes.isa.portraits import responses
 from unweave.recipes.isa.representatives import representative, upper_half
-from unweave.recipes.isa.settings import layer_rows, settings_rows
+from unweave.recipes.isa.settings import settings_rows
 from unweave.recipes.recipe import RECIPES, Job
 
 IDS = (
@@ -108,11 +107,6 @@ def test_all_published_numbers_are_rows() -> None:
     fits = {beta: [fit for _, fit in each.values()] for beta, each in REPRESENTATIVE.items()}
     assert fits == {1.0: [-21.99, -20.93], 2.0: [-29.40, -27.15, -25.86], 3.0: [-33.44, -33.40, -32.42]}
     assert all("β-TCVAE" in REPRESENTATIVE[beta] for beta in (2.0, 3.0))
-
-
-@pytest.mark.parametrize("row", layer_rows(sprites("paper")), ids=lambda row: f"{row[0]}: {row[1]}")
-def test_every_layer_of_a4_is_the_published_one(row: list[str]) -> None:
-    assert row[3] == "same" and row[1] == row[2] != ""
 
 
 def test_a_setting_that_differs_is_told() -> None:

@@ -6,7 +6,10 @@ from torch import nn
 
 from unweave.networks import Deconv
 from unweave.recipes.architecture import Column, layers_of
+from unweave.recipes.dec import table_1 as dec
 from unweave.recipes.fac import tables as fac
+from unweave.recipes.isa.models import sprites
+from unweave.recipes.isa.settings import layer_columns
 from unweave.recipes.rec import tables_a3_and_a4 as rec
 from unweave.recipes.sbd import tables_1_to_4 as sbd
 
@@ -15,6 +18,8 @@ TABLES = {
     "sbd-table1": sbd.table_1,
     "sbd-table2": sbd.table_2,
     "rec-tablea3": rec.table_a3,
+    "dec-table1": dec.table_1,
+    "isa-a4": lambda: layer_columns(sprites("paper")),
 }
 
 
@@ -57,7 +62,15 @@ def test_functions_and_modules_are_recorded_in_the_order_of_their_use() -> None:
     assert layers_of(Net(), inputs=torch.zeros(2, 3)) == expected
 
 
-@pytest.mark.parametrize("name", ["sbd-table3", "sbd-table4", "rec-tablea4"])
+def test_another_slope_is_found() -> None:
+    for slope, places in ((0.2, []), (0.1, [1]), (0.01, [1])):
+        network = nn.Sequential(nn.Linear(3, 4), nn.LeakyReLU(slope))
+        built = layers_of(network, inputs=torch.zeros(1, 3), slopes=True)
+        column = Column("critic", ["linear 4", "leaky relu 0.2"], lambda built=built: built)  # type: ignore[misc]
+        assert column.differences() == places, slope
+
+
+@pytest.mark.parametrize("name", ["sbd-table3", "sbd-table4", "rec-tablea4", "isa-table1", "isa-table2"])
 def test_tables_of_settings_have_no_other_cell(name: str) -> None:
     from unweave.recipes.catalogue import RECIPES
     from unweave.recipes.recipe import Job

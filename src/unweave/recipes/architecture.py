@@ -21,27 +21,34 @@ _ACTIVATIONS = {
     "leaky_relu": "leaky relu",
     "leaky_relu_": "leaky relu",
     "sigmoid": "sigmoid",
+    "tanh": "tanh",
+    "tanh_": "tanh",
 }
 
 
 class _Activations(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """Writes down every activation, whether a module or a function computes it."""
 
-    def __init__(self, seen: list[str]) -> None:
+    def __init__(self, seen: list[str], slopes: bool) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.seen = seen
+        self.slopes = slopes
 
     def __torch_dispatch__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         name = function._schema.name.removeprefix("aten::")
         if name in _ACTIVATIONS:
-            self.seen.append(_ACTIVATIONS[name])
+            slope = (
+                f" {args[1] if len(args) > 1 else 0.01:g}"  # 0.01 is torch's default, which is not passed on
+            )
+            leaky = self.slopes and name.startswith("leaky_relu")
+            self.seen.append(_ACTIVATIONS[name] + (slope if leaky else ""))
         return function(*args, **(kwargs or {}))
 
 
 @contextmanager
-def _recorded(network: nn.Module, seen: list[str]) -> Iterator[None]:
+def _recorded(network: nn.Module, seen: list[str], slopes: bool) -> Iterator[None]:
     """Writes the layers of a network into ``seen`` as they are entered."""
 
     def enter(module: nn.Module, inputs: tuple[Any, ...]) -> None:
@@ -49,7 +56,7 @@ def _recorded(network: nn.Module, seen: list[str]) -> Iterator[None]:
 
     hooks = [module.register_forward_pre_hook(enter) for module in network.modules()]
     try:
-        with torch.no_grad(), _Activations(seen):
+        with torch.no_grad(), _Activations(seen, slopes):
             yield
     finally:
         for hook in hooks:
@@ -77,7 +84,11 @@ def _window(module: nn.Conv2d | nn.ConvTranspose2d) -> str:
 
 
 def layers_of(
-    network: nn.Module, run: Callable[[], Any] | None = None, inputs: Tensor | None = None
+    network: nn.Module,
+    run: Callable[[], Any] | None = None,
+    inputs: Tensor | None = None,
+    *,
+    slopes: bool = False,
 ) -> list[str]:
     """The layers of a network in the order in which they are used, each in words.
 
@@ -85,14 +96,17 @@ def layers_of(
         network: what to record.
         run: what to call; none: the network itself, with ``inputs``.
         inputs: of the network.
+        slopes: write the slope of every leaky ReLU, for tables that print it.
 
     Example:
         >>> layers_of(nn.Sequential(nn.Linear(3, 5), nn.ReLU(), nn.Linear(5, 2)), inputs=torch.zeros(1, 3))
         ['linear 5', 'relu', 'linear 2']
+        >>> layers_of(nn.LeakyReLU(0.2), inputs=torch.zeros(1, 3), slopes=True)
+        ['leaky relu 0.2']
     """
     seen: list[str] = []
     network.eval()
-    with _recorded(network, seen):
+    with _recorded(network, seen, slopes):
         if run is not None:
             run()
         else:
@@ -145,13 +159,16 @@ class Column:
 
 
 def architecture(
-    columns: Callable[[], Sequence[Column]], more: Callable[[], list[Finding]] | None = None
+    columns: Callable[[], Sequence[Column]],
+    more: Callable[[], list[Finding]] | None = None,
+    note: str = "",
 ) -> Callable[[Job], Conclusion]:
     """The conclusion of a table of layers: published and built side by side.
 
     Args:
         columns: of the table.
         more: further findings.
+        note: a sentence that is shown with the result.
 
     Example:
         >>> from unweave.recipes.recipe import RECIPES
@@ -161,6 +178,7 @@ def architecture(
     """
 
     def conclude(job: Job) -> Conclusion:
+        job.note(note)
         chosen = columns()
         rows = [["network", "layer", "published", "built", ""]]
         rows += [row for column in chosen for row in column.rows()]
@@ -168,19 +186,28 @@ def architecture(
             equal(f"{column.name}: layers that differ from the published ones", len(column.differences()), 0)
             for column in chosen
         ]
-        return Conclusion(
-            rows, [*findings, *(more() if more is not None else [])], {"layers": _picture(rows)}
-        )
+        pictures = {"layers": picture(rows, (0.0, 0.2, 0.27, 0.55, 0.8))}
+        return Conclusion(rows, [*findings, *(more() if more is not None else [])], pictures)
 
     return conclude
 
 
-def _picture(rows: Sequence[Sequence[str]]) -> Figure:
-    """The rows as a picture."""
+def picture(rows: Sequence[Sequence[str]], places: Sequence[float] | None = None) -> Figure:
+    """Rows of a table as a picture, the header first.
+
+    Args:
+        rows: of equal length.
+        places: where each column begins, from 0 (left) to 1; none: evenly.
+
+    Example:
+        >>> len(picture([["parameter", "published", "planned"], ["Epochs", "20", "20"]]).axes[0].texts)
+        6
+    """
     with new_figure(9.0, 0.4 + 0.17 * len(rows)) as figure:
         axes = figure.subplots()
         axes.axis("off")
+        begins = places or [place / len(rows[0]) for place in range(len(rows[0]))]
         for line, row in enumerate(rows):
-            for place, cell in zip((0.0, 0.2, 0.27, 0.55, 0.8), row, strict=True):
+            for place, cell in zip(begins, row, strict=True):
                 axes.text(place, 1 - (line + 0.5) / len(rows), cell, fontsize=7, va="center")
     return figure

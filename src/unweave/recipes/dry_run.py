@@ -18,9 +18,8 @@ from unweave.recipes.published_results import published_result
 from unweave.recipes.recipe import Recipe, Scale
 from unweave.recipes.reproduce import POOL, Cost
 from unweave.runs.config import Config
-from unweave.runs.status import seconds_taken
+from unweave.runs.status import is_done, seconds_taken
 from unweave.runs.study import Study
-from unweave.runs.sweep import Sweep
 from unweave.slots import Choice
 from unweave.vae import VAE
 
@@ -95,9 +94,9 @@ def dry_run(recipe: Recipe, scale: Scale, root: Path, changes: Mapping[str, Any]
         return DryRun(
             recipe.id, "nothing to train", 0, names, stand_ins, Cost(0, 0.0, 0.0), _conclusion_cost(recipe)
         )
-    sweep = Sweep.planned(study, root / POOL)
-    existing = [member for member in sweep.members if member.run.folder.exists()]
-    done = [member.run.folder for member in existing if member.done]
+    pool = root / POOL
+    folders = [pool / run.config.label for run in study.runs] if pool.exists() else []
+    done = [folder for folder in folders if folder.exists() and is_done(folder, study.metrics)]
     cost, source = _cost(recipe, scale, study, changes)
     if len(done) == len(study.runs):
         cost, source = Cost(len(done), sum(map(seconds_taken, done)), 0.0), "as measured"
@@ -166,13 +165,18 @@ def operations(config: Config) -> float:
         >>> operations(two) > operations(one) > 0
         True
     """
-    slots = ("model", "encoder", "decoder", "posterior", "likelihood", "latents")
-    parts: dict[str, Any] = {key: value for key, value in config.to_mapping().items() if key in slots}
-    objective = config.objective
-    parts["critic"] = {k: v for k, v in objective.options.items() if k.startswith("critic")}
+    chosen = (config.model, config.encoder, config.decoder, config.posterior, config.likelihood)
+    parts = [choice.to_config() for choice in chosen]
+    critic = {k: v for k, v in config.objective.options.items() if k.startswith("critic")}
     if config.model.name != "VAE":
-        parts["model"] = {**parts["model"], "lambda_mi": None, "critic_learning_rate": None}
-    return 3 * _forward_operations(json.dumps(parts, sort_keys=True), image_shape_of(config.data), config)
+        parts[0] = {**parts[0], "lambda_mi": None, "critic_learning_rate": None}
+    data = json.dumps(config.data.to_config(), sort_keys=True)
+    if data not in _shapes:
+        _shapes[data] = image_shape_of(config.data)
+    key = json.dumps([*parts, critic, config.latents, _shapes[data]], sort_keys=True)
+    if key not in _counted:
+        _counted[key] = 3 * _count(config, _shapes[data])
+    return _counted[key]
 
 
 def image_shape_of(data: Choice) -> tuple[int, int, int]:
@@ -192,14 +196,11 @@ def image_shape_of(data: Choice) -> tuple[int, int, int]:
     return DATASETS.build(data).image_shape
 
 
-_counted: dict[tuple[str, tuple[int, int, int]], float] = {}
+_shapes: dict[str, tuple[int, int, int]] = {}
+"""Shapes of images by data set and options."""
 
-
-def _forward_operations(parts: str, shape: tuple[int, int, int], config: Config) -> float:
-    """Counted once for each kind of network."""
-    if (parts, shape) not in _counted:
-        _counted[parts, shape] = _count(config, shape)
-    return _counted[parts, shape]
+_counted: dict[str, float] = {}
+"""Operations by what decides them: counted once for each kind of network."""
 
 
 def _count(config: Config, shape: tuple[int, int, int]) -> float:
@@ -214,8 +215,8 @@ def _count(config: Config, shape: tuple[int, int, int]) -> float:
         places = over.numel() / over.shape[1] if over.dim() == 4 else over.numel() / over.shape[-1]
         counted += 2.0 * weight.numel() * places
 
-    # On the device of shapes alone: no weight is drawn, nothing is multiplied.
-    with torch.random.fork_rng(devices=[]), torch.no_grad(), torch.device("meta"):
+    # Two images pass in milliseconds. The device of shapes alone, "meta", would import torch's compiler: a second.
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
         model = config.make_model(shape)
         objective = config.make_objective(model)
         layers = (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)

@@ -1,6 +1,7 @@
 """What an experiment is: every choice that decides its result, and nothing else."""
 
 import dataclasses
+import functools
 import hashlib
 import json
 import os
@@ -352,12 +353,18 @@ def _canonical(config: Config) -> dict[str, Any]:
     canonical: dict[str, Any] = {}
     for field in dataclasses.fields(config):
         value = getattr(config, field.name)
-        if field.name not in _FIRST_KEYS["keys"]:
-            default = SLOTS[field.name].choose(field.default) if field.name in SLOTS else field.default
-            if value == default:
-                continue
+        default = _default_part(field.name) if field.name in SLOTS else field.default
+        if field.name not in _FIRST_KEYS["keys"] and value == default:
+            continue
         canonical[field.name] = _canonical_part(field.name, value) if isinstance(value, Choice) else value
     return canonical
+
+
+@functools.cache
+def _default_part(slot: str) -> Choice | None:
+    """Once for each slot: the identities of a large study ask for it thousands of times. The data have no default."""
+    field = next(field for field in dataclasses.fields(Config) if field.name == slot)
+    return None if field.default is dataclasses.MISSING else SLOTS[slot].choose(field.default)
 
 
 def _canonical_part(slot: str, choice: Choice) -> dict[str, Any]:

@@ -3,14 +3,14 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import torch
+
 from unweave.networks import Discriminator
+from unweave.recipes.architecture import Column, layers_of
 from unweave.recipes.beta_grid import FACTOR_VAE, Model
 from unweave.recipes.isa.models import DISCRIMINATOR
-from unweave.recipes.layer_tables import beside, linear
 from unweave.runs.config import Config
 from unweave.vae import VAE
-
-LEAKY = ("LeakyReLU(0.2)",)
 
 
 def planned(base: Mapping[str, Any], models: Sequence[Model], images: int) -> dict[str, str]:
@@ -65,15 +65,34 @@ def settings_rows(published: Mapping[str, str], ours: Mapping[str, str]) -> list
     ]
 
 
-def layer_rows(base: Mapping[str, Any]) -> list[list[str]]:
-    """The layers of A.4 beside those of the model that a plan builds, and those of the discriminator."""
+def layer_columns(base: Mapping[str, Any]) -> list[Column]:
+    """The layers of A.4 beside those of the model that a plan builds, and those of the discriminator.
+
+    Example:
+        >>> [column.name for column in layer_columns({"data": "DSprites"})]
+        ['encoder', 'decoder', 'discriminator']
+    """
     vae = Config.of(dict(base)).make_model((1, 64, 64))
     assert isinstance(vae, VAE)
+    latents = vae.latents
     critic = Discriminator(
-        vae.latents, layers=DISCRIMINATOR["critic_layers"], width=DISCRIMINATOR["critic_width"]
+        latents, layers=DISCRIMINATOR["critic_layers"], width=DISCRIMINATOR["critic_width"]
     )
+    images, codes = torch.zeros(2, 1, 64, 64), torch.zeros(2, latents)
     return [
-        *beside("encoder", [*linear(1200, 1200, after=("ReLU",)), *linear(2 * vae.latents)], vae.encoder),
-        *beside("decoder", [*linear(*[1200] * 3, after=("Tanh",)), *linear(4096)], vae.decoder),
-        *beside("discriminator", [*linear(*[1000] * 5, after=LEAKY), *linear(2)], critic),
+        Column(
+            "encoder",
+            [*["linear 1200", "relu"] * 2, f"linear {2 * latents}"],
+            lambda: layers_of(vae.encoder, inputs=images),
+        ),
+        Column(
+            "decoder",
+            [*["linear 1200", "tanh"] * 3, "linear 4096"],
+            lambda: layers_of(vae.decoder, inputs=codes),
+        ),
+        Column(
+            "discriminator",
+            [*["linear 1000", "leaky relu 0.2"] * 5, "linear 2"],
+            lambda: layers_of(critic, inputs=codes, slopes=True),
+        ),
     ]
