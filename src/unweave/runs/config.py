@@ -1,12 +1,13 @@
 """What an experiment is: every choice that decides its result, and nothing else."""
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -416,32 +417,35 @@ def read_file(file: Path) -> dict[str, Any]:
     """
     import yaml
     from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
 
     if not os.path.lexists(file):
         raise UnweaveError(f"there is no config file {file}")
     text = atomic.read(file)
     if len(text) > LARGEST:
         raise UnweaveError(f"{file} is not a config file: it has {len(text):,} bytes, more than {LARGEST:,}")
-    try:
+    with _reading(f"{file} is not a config file"):
         node = yaml.compose(text.decode(), Loader=yaml.SafeLoader)
         _check_yaml(node)
         if node is not None and not isinstance(node, yaml.MappingNode):
             raise UnweaveError("it must hold key: value lines")
         content = OmegaConf.to_container(OmegaConf.create(text.decode()), resolve=True)
-    except (
-        yaml.YAMLError,
-        OmegaConfBaseException,
-        ValueError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UnweaveError(f"{file} is not a config file: {' '.join(reason.split())[:200]}") from error
     if not isinstance(content, dict):
         raise UnweaveError(f"{file} is not a config file: it must hold key: value lines")
     return {str(key): value for key, value in content.items()}
+
+
+@contextlib.contextmanager
+def _reading(problem: str) -> Iterator[None]:
+    """Inside, whatever YAML and OmegaConf raise for a text becomes one sentence that begins with the problem."""
+    import yaml
+    from omegaconf.errors import OmegaConfBaseException
+
+    kinds = (yaml.YAMLError, OmegaConfBaseException, ValueError, TypeError, AttributeError, RecursionError)
+    try:
+        yield
+    except kinds as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise UnweaveError(f"{problem}: {' '.join(reason.split())[:200]}") from error
 
 
 def _check_yaml(node: Any) -> None:
@@ -468,7 +472,6 @@ def read_words(words: Sequence[str]) -> dict[str, Any]:
     """
     import yaml
     from omegaconf import OmegaConf
-    from omegaconf.errors import OmegaConfBaseException
 
     dotted, names = [], {}
     for word in words:
@@ -480,22 +483,10 @@ def read_words(words: Sequence[str]) -> dict[str, Any]:
             names[key] = value
         else:
             dotted.append(f"{key}.name={value}" if key in SLOTS else word)
-    try:
+    with _reading(f"cannot read {' '.join(words)[:300]}"):
         for word in dotted:
             _check_yaml(yaml.compose(word.partition("=")[2], Loader=yaml.SafeLoader))
         content = OmegaConf.to_container(OmegaConf.from_dotlist(dotted), resolve=True)
-    except (
-        yaml.YAMLError,
-        OmegaConfBaseException,
-        ValueError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ) as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UnweaveError(
-            f"cannot read {' '.join(words)[:300]}: {' '.join(reason.split())[:200]}"
-        ) from error
     assert isinstance(content, dict)
     found: dict[str, Any] = {str(key): value for key, value in content.items()}
     for key, name in names.items():
