@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from unweave.data.catalogue import MADE
 from unweave.data.registry import DATASETS
@@ -150,10 +151,10 @@ def counted_seconds(study: Study) -> float:
         True
     """
     total = 0.0
-    for run in study.runs:
-        config = run.config
+    for runs in study.variants.values():  # the runs of a variant differ in their seeds alone
+        config = runs[0].config
         pairs = 2 if config.pairing.name != "none" else 1
-        total += operations(config) * pairs * config.batch_size * config.steps / RATE
+        total += len(runs) * operations(config) * pairs * config.batch_size * config.steps / RATE
     return total
 
 
@@ -203,6 +204,17 @@ _counted: dict[str, float] = {}
 """Operations by what decides them: counted once for each kind of network."""
 
 
+class _NoDraws(TorchFunctionMode):
+    """Weights are zero instead of drawn: only their number matters."""
+
+    def __torch_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if function in (Tensor.normal_, Tensor.uniform_):
+            return args[0].zero_()
+        return function(*args, **(kwargs or {}))
+
+
 def _count(config: Config, shape: tuple[int, int, int]) -> float:
     """Of all convolutions and linear layers: two for each weight and each place where it is used."""
     counted = 0.0
@@ -216,7 +228,7 @@ def _count(config: Config, shape: tuple[int, int, int]) -> float:
         counted += 2.0 * weight.numel() * places
 
     # Two images pass in milliseconds. The device of shapes alone, "meta", would import torch's compiler: a second.
-    with torch.random.fork_rng(devices=[]), torch.no_grad():
+    with torch.random.fork_rng(devices=[]), torch.no_grad(), _NoDraws():
         model = config.make_model(shape)
         objective = config.make_objective(model)
         layers = (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)

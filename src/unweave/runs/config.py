@@ -470,6 +470,8 @@ def read_words(words: Sequence[str]) -> dict[str, Any]:
         >>> read_words(["prior=isa", "objective.beta=4"])
         {'prior': {'name': 'isa'}, 'objective': {'beta': 4}}
     """
+    if not words:  # the packages below take a while to import
+        return {}
     import yaml
     from omegaconf import OmegaConf
 

@@ -88,7 +88,8 @@ class Study:
                 raise UnweaveError(f"variants: {label} must hold key: value lines, got {settings!r}")
         seeds = seeds_of(mapping.get("seeds", 1))
         search = _mapping(mapping, "search")
-        runs = []
+        runs: list[PlannedRun] = []
+        seen: dict[str, str] = {}
         for (label, own), point in itertools.product(variants.items(), _points(grid)):
             changed = merge(nested(own), nested(point))
             shown = {**flatten(own), **{key: _named(value) for key, value in point.items()}}
@@ -98,13 +99,14 @@ class Study:
                 config = Config.of({**merge(base, changed), "seed": min(seeds)}) if not search else None
             except UnweaveError as error:
                 raise UnweaveError(f"{told + ': ' if told else ''}{error}") from error
-            if config is not None:
-                several = (dataclasses.replace(config, seed=seed) for seed in seeds)
+            # As all variants have the same seeds, two of them are the same if they are so at one seed.
+            if config is not None and _is_new(config, told or "base", seen):
+                several = (dataclasses.replace(config, seed=seed) for seed in dict.fromkeys(seeds))
                 runs += [PlannedRun(told or "base", shown, each) for each in several]
         title = str(mapping.get("title", ""))
         target = str(mapping.get("target", ""))
         metrics = metrics_of(mapping.get("metrics") or ())
-        found = cls(str(mapping.get("name", name)), _once(runs), title, search, base, seeds, target, metrics)
+        found = cls(str(mapping.get("name", name)), tuple(runs), title, search, base, seeds, target, metrics)
         if "/" in found.name or not found.name:
             raise UnweaveError(f"name: a study's name is also its folder's, got {found.name!r}")
         return found
@@ -292,9 +294,16 @@ def _config(value: Any) -> Config:
 
 
 def _once(runs: Sequence[PlannedRun]) -> tuple[PlannedRun, ...]:
-    seen: dict[str, PlannedRun] = {}
-    for run in runs:
-        same = seen.setdefault(run.config.identity, run)
-        if same is not run and same.variant != run.variant:
-            raise UnweaveError(f"the variants {same.variant!r} and {run.variant!r} are the same config")
-    return tuple(seen.values())
+    seen: dict[str, str] = {}
+    return tuple(run for run in runs if _is_new(run.config, run.variant, seen))
+
+
+def _is_new(config: Config, variant: str, seen: dict[str, str]) -> bool:
+    """Whether no config of the same identity was seen; two variants with the same are refused."""
+    identity = config.identity
+    if identity not in seen:
+        seen[identity] = variant
+        return True
+    if seen[identity] != variant:
+        raise UnweaveError(f"the variants {seen[identity]!r} and {variant!r} are the same config")
+    return False
