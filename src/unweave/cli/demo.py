@@ -37,7 +37,8 @@ def demo(folder: Path, seed: int, quiet: bool) -> None:
         if run.status != "finished":
             raise UnweaveError(f"{name} {run.status}: {run.reason}; see unweave runs log {run.folder}")
         steps = run.config.steps
-        print_line(f", {steps} steps in {run.seconds:.0f} s", title=f"\n{name}", quiet=quiet)
+        print_line("", quiet=quiet)
+        print_line(f", {steps} steps in {run.seconds:.0f} s", title=name, quiet=quiet)
         print_scores({key: Score.from_json(score) for key, score in run.scores.items()}, quiet=quiet)
     written = write_comparison_report(runs, folder / "report.html", title=TITLE, intro=INTRO)
     print_line(f"\nreport: {written.resolve()}", quiet=quiet)
