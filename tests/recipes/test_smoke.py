@@ -52,6 +52,7 @@ def test_every_scale_is_planned_and_the_paper_is_the_largest(name: str) -> None:
     assert work[0] < 400
 
 
+@pytest.mark.timeout(3600)  # a paper has up to fifty figures: half an hour beside ten busy processes
 @pytest.mark.parametrize("paper", PAPERS)
 def test_all_recipes_of_a_paper_run(paper: str, tmp_path: Path) -> None:
     recipes = find([paper])
