@@ -70,15 +70,16 @@ def table_1() -> list[Column]:
         >>> [column.name for column in table_1()][:2]
         ['1a encoder', '1a decoder']
     """
-    models = built()
 
-    def layers(name: str) -> list[str]:
-        which, part = name.split()
-        vae = models[which]
+    def column(which: str, vae: VAE, part: str) -> Column:
         shape = vae.image_shape if part == "encoder" else (vae.latents,)
-        return layers_of(getattr(vae, part), inputs=torch.zeros(2, *shape), slopes=True)
+        images = torch.zeros(2, *shape)
+        name = f"{which} {part}"
+        return Column(
+            name, PUBLISHED[name], lambda: layers_of(getattr(vae, part), inputs=images, slopes=True)
+        )
 
-    return [Column(name, words, lambda name=name: layers(name)) for name, words in PUBLISHED.items()]  # type: ignore[misc]
+    return [column(which, vae, part) for which, vae in built().items() for part in ("encoder", "decoder")]
 
 
 recipe(
