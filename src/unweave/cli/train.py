@@ -64,8 +64,8 @@ def train(
       unweave train path/to/images/ latents=12 objective=BetaVAE objective.beta=4
       unweave train study.yaml seed=3
 
-    Optimiser, learning rate, schedule and steps are those that were measured to learn well on the data set, unless you
-    name one of the first three; training=plain stands for Adam at 1e-4, as in the papers.
+    Optimiser, learning rate, schedule and steps are those recommended for the data set (measured for dSprites so far),
+    unless you name one of the first three; training=plain stands for Adam at 1e-4 and 5,000 steps.
 
     To resume an interrupted run, run the same command again. `unweave options` lists all keys.
     """  # noqa: D301
