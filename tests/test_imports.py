@@ -40,8 +40,9 @@ ALLOWED["theory"] = ALLOWED["objectives"] | {"objectives", "data", "plots", "met
 ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data", "optimizers", "schedules"}
 ALLOWED["model_metrics"] = ALLOWED["gan"] | {"gan", "data", "metrics"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "model_metrics", "standardise"}
+ALLOWED["models"] = ALLOWED["runs"] | {"runs", "plots"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs", "plots", "theory"}
-ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "papers"}
+ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "papers", "models"}
 ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory", "papers"}
 ALLOWED["__main__"] = {"cli"}
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         gan,
         likelihoods,
         metrics,
+        models,
         networks,
         objectives,
         pairing,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         runs,
     )
     from unweave.errors import UnweaveError
+    from unweave.models import TrainedModel, load
     from unweave.runs import Config, Run
     from unweave.training import train
     from unweave.vae import VAE
@@ -34,8 +36,10 @@ __version__ = "0.1.0"
 _OBJECTS = {
     "Config": "unweave.runs",
     "Run": "unweave.runs",
+    "TrainedModel": "unweave.models",
     "UnweaveError": "unweave.errors",
     "VAE": "unweave.vae",
+    "load": "unweave.models",
     "train": "unweave.training",
 }
 _MODULES = (
@@ -45,6 +49,7 @@ _MODULES = (
         "gan",
         "likelihoods",
         "metrics",
+        "models",
         "networks",
         "objectives",
         "pairing",
@@ -59,12 +64,15 @@ __all__ = [
     "VAE",
     "Config",
     "Run",
+    "TrainedModel",
     "UnweaveError",
     "data",
     "functional",
     "gan",
     "likelihoods",
+    "load",
     "metrics",
+    "models",
     "networks",
     "objectives",
     "pairing",
