@@ -1,5 +1,6 @@
 """The commands about a trained model."""
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -279,3 +280,18 @@ def test_what_is_wrong_is_one_sentence(place: Path, capsys: pytest.CaptureFixtur
         assert expected in message, words
         assert message.count("\n") == 1
     assert not list(Path().glob(".new-*"))
+
+
+def test_the_page_and_the_tables_use_the_names(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    told(capsys, "name", "run", "z1", "altitude")
+    output = told(capsys, "evaluate", "run", "--metrics", "mig")
+    assert "\naltitude  " in output
+    from unweave.reports.page import _pictures
+    from unweave.reports.run_summary import summarise
+
+    summary = summarise(Run("run"))
+    assert summary.names == ("z0", "altitude", "z2")
+    assert (
+        _pictures(summary, geometry=False)["kl"]
+        != _pictures(dataclasses.replace(summary, names=("z0", "z1", "z2")), geometry=False)["kl"]
+    )
