@@ -15,7 +15,7 @@ from unweave import atomic
 from unweave.data import DATASETS, SAMPLINGS, Channels, Dataset
 from unweave.data.dataset import check_declared
 from unweave.data.registry import own_data
-from unweave.errors import UnweaveError, check_positive, unknown
+from unweave.errors import UnweaveError, check_positive, plain, unknown
 from unweave.gan import GANS
 from unweave.likelihoods import LIKELIHOODS
 from unweave.networks import DECODERS, ENCODERS
@@ -382,12 +382,17 @@ def _canonical_part(slot: str, choice: Choice) -> dict[str, Any]:
 def _with_own_data(value: Any) -> Any:
     """A path where a data set's name is expected stands for the user's own images: a folder or a file."""
     name = value.get("name") if isinstance(value, Mapping) else value
-    if not isinstance(name, str) or not ("/" in name or "." in name):
+    if not isinstance(name, str) or not ("/" in name or "." in name or _is_own_name(name)):
         return value
     if is_reference(name) and not Path(name).expanduser().exists():
         return value
     others = {k: v for k, v in value.items() if k != "name"} if isinstance(value, Mapping) else {}
     return {**own_data(name), **others}
+
+
+def _is_own_name(name: str) -> bool:
+    """Whether a plain name is no data set's, but that of a folder or file here."""
+    return bool(name) and plain(name) not in map(plain, DATASETS) and Path(name).exists()
 
 
 def _read_config(file: Path) -> dict[str, Any]:
