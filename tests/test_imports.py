@@ -16,6 +16,7 @@ ALLOWED = {
     "atomic": {"errors"},
     "artefacts": {"errors", "atomic"},
     "memory": {"errors"},
+    "image_input": {"errors"},
     "papers": set(),
     "references": {"errors"},
     "slots": {"errors", "memory", "references"},
@@ -28,7 +29,8 @@ ALLOWED = {
     "priors": GROUND | {"functional"},
     "likelihoods": GROUND | {"functional"},
     "pairing": GROUND | {"functional", "posteriors"},
-    "vae": GROUND | {"functional", "networks", "posteriors", "priors", "likelihoods", "pairing"},
+    "vae": GROUND
+    | {"functional", "networks", "posteriors", "priors", "likelihoods", "pairing", "image_input"},
 }
 ALLOWED["objectives"] = ALLOWED["vae"] | {"vae"}
 ALLOWED["standardise"] = ALLOWED["vae"] | {"vae"}
