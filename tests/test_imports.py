@@ -17,6 +17,7 @@ ALLOWED = {
     "artefacts": {"errors", "atomic"},
     "memory": {"errors"},
     "image_input": {"errors"},
+    "console": {"errors"},
     "papers": set(),
     "references": {"errors"},
     "slots": {"errors", "memory", "references"},
@@ -39,9 +40,10 @@ ALLOWED["schedules"] = ALLOWED["objectives"] | {"objectives"}
 ALLOWED["standalone"] = ALLOWED["objectives"] | {"objectives"}
 ALLOWED["gan"] = ALLOWED["standalone"] | {"standalone"}
 ALLOWED["theory"] = ALLOWED["objectives"] | {"objectives", "data", "plots", "metrics"}
-ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data", "optimizers", "schedules"}
+ALLOWED["training"] = ALLOWED["gan"] | {"console", "gan", "data", "optimizers", "schedules"}
 ALLOWED["model_metrics"] = ALLOWED["gan"] | {"gan", "data", "metrics"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "model_metrics", "standardise"}
+ALLOWED["estimator"] = ALLOWED["runs"] | {"runs"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs", "plots", "theory"}
 ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "papers"}
 ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory", "papers"}

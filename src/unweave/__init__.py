@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         runs,
     )
     from unweave.errors import UnweaveError
+    from unweave.estimator import Disentangler
     from unweave.runs import Config, Run
     from unweave.training import train
     from unweave.vae import VAE
@@ -33,6 +34,7 @@ __version__ = "0.1.0"
 
 _OBJECTS = {
     "Config": "unweave.runs",
+    "Disentangler": "unweave.estimator",
     "Run": "unweave.runs",
     "UnweaveError": "unweave.errors",
     "VAE": "unweave.vae",
@@ -58,6 +60,7 @@ _MODULES = (
 __all__ = [
     "VAE",
     "Config",
+    "Disentangler",
     "Run",
     "UnweaveError",
     "data",

@@ -70,26 +70,33 @@ def test_callbacks_see_every_step_and_every_saved_state(tmp_path: Path) -> None:
         ([1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 4),
     ],
 )
-def test_training_ends_when_the_loss_falls_no_further(tmp_path: Path, totals: list[float], end: int) -> None:
+def test_training_ends_when_the_loss_falls_no_further(totals: list[float], end: int) -> None:
     outcome = train(vae(), Scripted(totals), IMAGES, steps=10, batch_size=4, patience=2)
     assert (outcome.status, outcome.step) == ("finished", end)
     assert outcome.reason == (None if end == 10 else "the loss fell no further for 2 steps")
-    # Stopped anywhere before, and once more at the end: the same.
-    for at in (1, 3):
-        checkpoints = Checkpoints(tmp_path / str(at), "x")
-        how = {"steps": 10, "batch_size": 4, "patience": 2, "checkpoints": checkpoints}
-        taken: list[int] = []
-        model = vae()
-        train(
-            model,
-            Scripted(totals),
-            IMAGES,
-            **how,
-            on_step=lambda t: taken.append(1),
-            stop=lambda: len(taken) == at,
-        )
-        assert train(model, Scripted(totals), IMAGES, **how).step == end
-        assert train(model, Scripted(totals), IMAGES, **how).step == end
+
+
+@pytest.mark.parametrize("at", [1, 3])
+def test_an_early_end_is_the_same_after_a_stop(tmp_path: Path, at: int) -> None:
+    totals, taken = [9.0, 9, 8, 9, 8, 8, 7, 9, 1, 1], []
+    how: dict[str, Any] = {
+        "steps": 10,
+        "batch_size": 4,
+        "patience": 2,
+        "checkpoints": Checkpoints(tmp_path, "x"),
+    }
+    model = vae()
+    train(
+        model,
+        Scripted(totals),
+        IMAGES,
+        **how,
+        on_step=lambda trainer: taken.append(trainer.state.step),
+        stop=lambda: len(taken) == at,
+    )
+    assert taken[-1] == at
+    for _ in range(2):  # the second time it has ended already
+        assert train(model, Scripted(totals), IMAGES, **how).step == 8
 
 
 def test_patience_must_be_a_number_of_steps() -> None:

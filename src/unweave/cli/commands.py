@@ -39,11 +39,16 @@ class CommandGroup(Command, click.Group):
 
 
 @click.group(
-    cls=CommandGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+    cls=CommandGroup,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 @click.version_option(package_name="unweave")
 @click.option(
     "--debug", is_flag=True, help="Show the traceback of an error; may stand anywhere in a command."
 )
-def cli(debug: bool) -> None:
+@click.pass_context
+def cli(context: click.Context, debug: bool) -> None:
     """Learn, measure and look at disentangled representations with variational auto-encoders."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())

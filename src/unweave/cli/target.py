@@ -1,4 +1,4 @@
-"""What TARGET means in ``unweave train TARGET`` and ``unweave data show TARGET``."""
+"""What TARGET means in ``unweave train TARGET`` and ``unweave data show TARGET``, and RUN everywhere."""
 
 import logging
 from collections.abc import Sequence
@@ -25,3 +25,12 @@ def tell_same_name(target: str | None) -> None:
 
     if target is not None and plain(target) in map(plain, DATASETS) and Path(target).exists():
         logger.info("%s is the data set of that name; for the one in this folder write ./%s", target, target)
+
+
+def run_folder(word: str, root: Path = Path("runs")) -> Path:
+    """The folder of RUN: a path, or the beginning of a label or identity of a run in ``root``."""
+    from unweave.runs.run_index import RunIndex
+
+    if Path(word).exists() or not root.is_dir():
+        return Path(word)
+    return RunIndex(root).locate(word)

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.text import Text
 
+from unweave.console import console, error_console
 from unweave.errors import visible
 
 if TYPE_CHECKING:
@@ -84,14 +85,14 @@ def print_theory(result: "TableAndPictures", folder: Path, prefix: str = "") -> 
 @contextlib.contextmanager
 def progress(first: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """A spinner on a terminal; yields the function that changes its text."""
-    console = Console(stderr=True, quiet=quiet)
-    with console.status(first) if console.is_terminal else Console(quiet=True).status("") as status:
+    shown = console(quiet)
+    with shown.status(first) if shown.is_terminal else console(quiet=True).status("") as status:
         yield lambda text: status.update(Text(visible(text)))
 
 
 def prepare_logging(quiet: bool) -> None:
     """Log messages of the library on standard error, one line each; only errors if ``quiet``."""
-    handler = RichHandler(console=Console(stderr=True), show_time=False, show_path=False, show_level=False)
+    handler = RichHandler(console=error_console(), show_time=False, show_path=False, show_level=False)
     handler.addFilter(_make_visible)
     logger = logging.getLogger("unweave")
     logger.handlers = [handler]

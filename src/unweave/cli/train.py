@@ -114,18 +114,19 @@ def _config(
 ) -> "Config":
     """What the command asks for, with the steps that fit into the minutes if any are given."""
     from unweave.runs.config import Config
+    from unweave.runs.fitting import fitted
     from unweave.runs.timing import config_for
 
     file, pairs = split_target(target, words)
     if file is None:
         pairs = ["training=recommended", *pairs]
     if minutes is None:
-        return Config.read(file, pairs)
+        return fitted(Config.read(file, pairs))
     if any(word.startswith("steps=") for word in pairs):
         raise UnweaveError("--minutes sets the number of steps: omit steps=..., or --minutes")
     return config_for(
         minutes,
-        lambda steps: Config.read(file, pairs if steps is None else [*pairs, f"steps={steps}"]),
+        lambda steps: fitted(Config.read(file, pairs if steps is None else [*pairs, f"steps={steps}"])),
         folder,
         device=device,
         threads=threads,
