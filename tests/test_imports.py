@@ -44,8 +44,9 @@ ALLOWED["training"] = ALLOWED["gan"] | {"console", "gan", "data", "optimizers", 
 ALLOWED["model_metrics"] = ALLOWED["gan"] | {"gan", "data", "metrics"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "model_metrics", "standardise"}
 ALLOWED["estimator"] = ALLOWED["runs"] | {"runs"}
+ALLOWED["models"] = ALLOWED["runs"] | {"runs", "plots"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs", "plots", "theory"}
-ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "papers"}
+ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "papers", "models"}
 ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory", "papers"}
 ALLOWED["__main__"] = {"cli"}
 

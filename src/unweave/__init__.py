@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         gan,
         likelihoods,
         metrics,
+        models,
         networks,
         objectives,
         pairing,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     )
     from unweave.errors import UnweaveError
     from unweave.estimator import Disentangler
+    from unweave.models import TrainedModel, load
     from unweave.runs import Config, Run
     from unweave.training import train
     from unweave.vae import VAE
@@ -36,8 +38,10 @@ _OBJECTS = {
     "Config": "unweave.runs",
     "Disentangler": "unweave.estimator",
     "Run": "unweave.runs",
+    "TrainedModel": "unweave.models",
     "UnweaveError": "unweave.errors",
     "VAE": "unweave.vae",
+    "load": "unweave.models",
     "train": "unweave.training",
 }
 _MODULES = (
@@ -47,6 +51,7 @@ _MODULES = (
         "gan",
         "likelihoods",
         "metrics",
+        "models",
         "networks",
         "objectives",
         "pairing",
@@ -62,12 +67,15 @@ __all__ = [
     "Config",
     "Disentangler",
     "Run",
+    "TrainedModel",
     "UnweaveError",
     "data",
     "functional",
     "gan",
     "likelihoods",
+    "load",
     "metrics",
+    "models",
     "networks",
     "objectives",
     "pairing",

@@ -102,7 +102,7 @@ class BroadcastConv2d(nn.Module):
         weight = self.layer.weight
         if isinstance(self.layer, Upconv2d):
             weight = weight.transpose(0, 1)
-        n, outputs = len(codes), weight.shape[0]
+        n, outputs = codes.shape[0], weight.shape[0]  # len() would fix the number in an export
         classes = torch.einsum("pt,cdt->dpc", self.masks, weight[:, : self.latents].flatten(2))
         per_class = codes @ classes.flatten(1)
         # A row (or column) of zeros in the expansion makes a row (or column) of zeros in the maps.

@@ -406,13 +406,23 @@ def _read_config(file: Path) -> dict[str, Any]:
     if "base" in mapping and "data" not in mapping:
         command = "tune" if "search" in mapping else "sweep"
         raise UnweaveError(f"{file} is a study, not the config of one run: use unweave {command} {file}")
-    if (file.parent / "run.json").exists():
-        for slot in SLOTS.keys() & mapping.keys():
-            part = mapping[slot] if isinstance(mapping[slot], dict) else {"name": mapping[slot]}
-            if isinstance(name := part.get("name"), str) and is_reference(name):
-                code = part["code"] if isinstance(part.get("code"), dict) else {}
-                mapping[slot] = {**part, "code": {**code, "record": str(file.parent)}}
-    return mapping
+    return with_record(mapping, file.parent) if (file.parent / "run.json").exists() else mapping
+
+
+def with_record(mapping: Mapping[str, Any], place: Path) -> dict[str, Any]:
+    """A config that was stored, in which every reference is marked as named by what is stored in this folder.
+
+    Example:
+        >>> with_record({"decoder": "my_parts:Tiny", "seed": 3}, Path("/run"))
+        {'decoder': {'name': 'my_parts:Tiny', 'code': {'record': '/run'}}, 'seed': 3}
+    """
+    marked = dict(mapping)
+    for slot in SLOTS.keys() & marked.keys():
+        part = marked[slot] if isinstance(marked[slot], dict) else {"name": marked[slot]}
+        if isinstance(name := part.get("name"), str) and is_reference(name):
+            code = part["code"] if isinstance(part.get("code"), dict) else {}
+            marked[slot] = {**part, "code": {**code, "record": str(place)}}
+    return marked
 
 
 def read_file(file: Path) -> dict[str, Any]:

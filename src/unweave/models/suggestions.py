@@ -1,0 +1,35 @@
+"""Names for latents, suggested by the factors that sit in them."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+LEAST = 0.2
+"""A factor is suggested if a latent holds at least this share of its entropy."""
+
+
+def suggested_names(relations: Mapping[str, Any], latents: int) -> dict[int, str]:
+    """For each latent the factor that it tells most about, if no other latent tells more about that factor.
+
+    With the shares ``s_jk = I(z_j; v_k) / H(v_k)`` of :func:`unweave.metrics.relations`: latent ``j`` gets the name of
+    factor ``k`` where ``s_jk`` is the largest of its row and of its column and at least :data:`LEAST`.
+
+    Args:
+        relations: as a run stores them; empty: nothing is known of factors, and nothing is suggested.
+        latents: size of the code.
+
+    Example:
+        >>> suggested_names({"factor_names": ["x", "y"], "information": [[0.1, 0.0], [0.0, 0.9], [0.7, 0.1]]}, 3)
+        {2: 'x', 1: 'y'}
+    """
+    names = [str(name) for name in relations.get("factor_names", ())]
+    shares = np.asarray(relations.get("information", ()), np.float64)
+    if shares.shape != (latents, len(names)) or not names:
+        return {}
+    found = {}
+    for k, name in enumerate(names):
+        j = int(np.argmax(shares[:, k]))
+        if shares[j, k] >= LEAST and int(np.argmax(shares[j])) == k:
+            found[j] = name
+    return found
