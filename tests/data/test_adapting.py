@@ -1,6 +1,7 @@
 """Data sets from what a Python user has."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,11 +64,14 @@ def test_every_source_gives_the_same_images_and_labels(source: Any, labelled: bo
         assert dataset.factors_at(range(7))[:, 0].tolist() == [1, 1, 2, 0, 2, 2, 0]
 
 
-def test_data_sets_names_and_classes_are_taken_as_they_are() -> None:
+def test_data_sets_names_classes_and_paths_are_taken_as_they_are(tmp_path: Path) -> None:
     circles = Circles(size=32)
     assert as_dataset(circles) is circles
     assert as_dataset({"name": "circles", "size": 32}).image_shape == circles.image_shape
     assert as_dataset(Circles).name == "Circles"
+    PIL.Image.new("L", (9, 9)).save(tmp_path / "a.png")
+    for path in (tmp_path, str(tmp_path)):
+        assert as_dataset(path).image_shape == (1, 64, 64)
 
 
 @pytest.mark.parametrize(

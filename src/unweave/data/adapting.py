@@ -1,5 +1,6 @@
 """A data set from whatever a Python user has: arrays, tensors, torch data sets and loaders, tables, iterables."""
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -9,7 +10,7 @@ from unweave import memory
 from unweave.data.arrays import Arrays
 from unweave.data.dataset import Dataset
 from unweave.data.pictures import pixels_of
-from unweave.data.registry import DATASETS
+from unweave.data.registry import DATASETS, load
 from unweave.errors import UnweaveError
 from unweave.slots import PartLike
 
@@ -34,7 +35,9 @@ def as_dataset(source: Dataset | PartLike | Any) -> Dataset:
         >>> as_dataset("circles").name
         'Circles'
     """
-    if isinstance(source, Dataset | str | type) or _is_part(source):
+    if isinstance(source, str | os.PathLike):
+        return load(source)
+    if isinstance(source, Dataset | type) or _is_part(source):
         return DATASETS.make(source)
     if _is_array(source):
         return Arrays.from_arrays(_array(source))
