@@ -1,5 +1,6 @@
 """A model is opened, saved and opened again without the data that it was trained on."""
 
+import dataclasses
 import json
 import pickle
 import re
@@ -209,6 +210,19 @@ def test_what_cannot_be_opened_is_told_in_one_sentence(finished: Run, tmp_path: 
     (tmp_path / "empty").mkdir()
     assert "neither a run nor a model" in refused(tmp_path / "empty")
     assert "there is no" in refused(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("length", [0x1380, 0x4B50])
+def test_a_file_whose_header_has_the_length_that_a_pickle_begins_with(length: int, tmp_path: Path) -> None:
+    model = unweave.TrainedModel.untrained(Config.read(words=["data=circles", *SMALL]), (3, 32, 32))
+    short = length - int.from_bytes(pack(model.model.state_dict(), model.about)[:8], "little")
+    assert short > 0
+    longer = dataclasses.replace(model.about, made={"command": "x" * (short - len('\\"command\\": \\"\\"'))})
+    content = pack(model.model.state_dict(), longer)
+    assert int.from_bytes(content[:8], "little") == length
+    assert content[:1] == b"\x80" or content[:2] == b"PK"
+    (tmp_path / "x.safetensors").write_bytes(content)
+    same_numbers(unweave.load(tmp_path / "x.safetensors"), model)
 
 
 def test_a_pickle_is_never_run(tmp_path: Path) -> None:

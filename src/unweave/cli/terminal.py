@@ -90,6 +90,22 @@ def progress(first: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
         yield lambda text: status.update(Text(visible(text)))
 
 
+@contextlib.contextmanager
+def counting(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar with the time left on a terminal; yields a function of how many are done, and of how many."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True, quiet=quiet)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+    )
+    with Progress(*columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal) as bars:
+        task = bars.add_task(title, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
+
+
 def prepare_logging(quiet: bool) -> None:
     """Log messages of the library on standard error, one line each; only errors if ``quiet``."""
     handler = RichHandler(console=error_console(), show_time=False, show_path=False, show_level=False)

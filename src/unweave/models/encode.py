@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unweave.models.code_files import CodeBlock, Columns, check_kind, code_writer
+from unweave.models.code_files import CodeBlock, Columns, code_writer
 from unweave.models.images import ImageSource
 from unweave.vae import as_tensor
 
@@ -122,7 +122,6 @@ def encode_to(model: "TrainedModel", images: ImageSource, path: Path, tell: Tell
         >>> encode_to(model, images, Path(tempfile.mkdtemp()) / "codes.csv")
         300
     """
-    check_kind(path)
     blocks = code_blocks(model, images, tell)
     first = next(blocks)
     count = 0

@@ -7,6 +7,7 @@ The decoder takes ``codes`` ``(batch, latents)`` and gives ``images``, ``(batch,
 """
 
 import contextlib
+import copy
 import io
 import logging
 import warnings
@@ -140,13 +141,8 @@ def export(model: "TrainedModel", folder: Path, kind: str = "onnx") -> list[Expo
         model.save(folder)
         return [Exported(path, path.stat().st_size, None) for path in sorted(folder.iterdir())]
     writer = {"onnx": _onnx, "torchscript": _torchscript, "torch-export": _torch_export}[kind]
-    device = model.model.device
-    model.to("cpu")
-    try:
-        with _quiet():
-            made = [_checked(part, folder, writer) for part in _parts(model)]
-    finally:
-        model.to(device)
+    with _quiet():
+        made = [_checked(part, folder, writer) for part in _parts(model)]
     atomic.write_json(folder / PREPARATION, preparation_record(model))
     return [*made, Exported(folder / PREPARATION, (folder / PREPARATION).stat().st_size, None)]
 
@@ -189,7 +185,7 @@ def _parts(model: "TrainedModel") -> list[_Part]:
     most = max(BATCHES)
     pictures = rng.integers(0, 256, (most, height, width, channels)).astype(np.uint8)
     codes = rng.normal(size=(most, model.latents)).astype(np.float32)
-    network = model.model.eval()
+    network = copy.deepcopy(model.model).cpu().eval().requires_grad_(False)
     return [
         _Part(
             "encoder",

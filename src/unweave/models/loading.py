@@ -132,4 +132,4 @@ def _beside(folder: Path, latents: int) -> dict[str, Any]:
 
 def _refuse_pickle(path: Path) -> None:
     with path.open("rb") as file:
-        weights.check_kind(file.read(8), path)
+        weights.check_kind(file.read(9), path)

@@ -165,8 +165,10 @@ class TrainedModel:
 
     def encode_to(self, images: Any, path: str | Path, *, tell: "Tell | None" = None, **options: Any) -> int:
         """The same into a .npz, .csv or .parquet file, whatever the number of images; returns that number."""
+        from unweave.models.code_files import check_kind
         from unweave.models.encode import encode_to, silent
 
+        check_kind(Path(path))
         return encode_to(self, self.images(images, **options), Path(path), tell or silent)
 
     def code(self, image: Any) -> NDArray[np.float32]:

@@ -78,12 +78,13 @@ def curves(
     return figure
 
 
-def kl_bars(kl: ArrayLike, *, scales: ArrayLike | None = None) -> Figure:
+def kl_bars(kl: ArrayLike, *, scales: ArrayLike | None = None, names: Sequence[str] | None = None) -> Figure:
     """Mean KL of each latent in nats, largest first; with ``scales``, unused latents (sd >= 0.5) are grey.
 
     Args:
         kl: (latents,) mean KL to the prior.
         scales: (latents,) mean posterior standard deviation.
+        names: what the latents are called; none: z0, z1 ...
 
     Example:
         >>> [label.get_text() for label in kl_bars([0.1, 2.0]).axes[0].get_xticklabels()]
@@ -99,7 +100,11 @@ def kl_bars(kl: ArrayLike, *, scales: ArrayLike | None = None) -> Figure:
             range(len(values)), values[order], color=[PALETTE[0] if used[j] else "#c3cad1" for j in order]
         )
         axes.bar_label(bars, [f"{values[j]:.1f}" for j in order], fontsize=7, color=FAINT, padding=1)
-        axes.set_xticks(range(len(values)), [f"z{j}" for j in order])
+        called = [f"z{j}" if names is None else names[j] for j in order]
+        long = max(map(len, called), default=0) > 5
+        axes.set_xticks(
+            range(len(values)), called, rotation=40 if long else 0, ha="right" if long else "center"
+        )
         axes.tick_params(axis="x", length=0)
         axes.set_ylabel("KL (nats)")
         axes.margins(x=0.02, y=0.12)

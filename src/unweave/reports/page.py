@@ -155,7 +155,7 @@ def _compared(summary: RunSummary) -> ComparedRun:
 
 
 def _pictures(summary: RunSummary, *, geometry: bool = True) -> dict[str, Picture]:
-    labels = plots.traversal_labels(summary.order, summary.kl)
+    labels = plots.traversal_labels(summary.order, summary.kl, summary.names)
     made = {
         "reconstructions": png(
             plots.reconstructions(summary.originals, summary.reconstructed),
@@ -171,7 +171,7 @@ def _pictures(summary: RunSummary, *, geometry: bool = True) -> dict[str, Pictur
             0.0,
             "all latents varied back and forth",
         ),
-        "kl": png(plots.kl_bars(summary.kl, scales=summary.scales), "KL of each latent"),
+        "kl": png(plots.kl_bars(summary.kl, scales=summary.scales, names=summary.names), "KL of each latent"),
     }
     if geometry and summary.run.history:
         made["curves"] = png(plots.curves(summary.run.history), "training curves")

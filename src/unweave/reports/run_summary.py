@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from unweave.metrics import GridEmbedding, Score, embed_grid, mig
 from unweave.plots import traversal_codes
+from unweave.runs import latent_names
 from unweave.runs.config import Config
 from unweave.runs.evaluation import codes_of
 from unweave.runs.flat import flatten, part_mapping
@@ -25,7 +26,7 @@ class RunSummary:
 
     ``kl`` and ``scales`` (latents,) are the mean KL and posterior standard deviation of each latent; ``order`` lists
     the latents shown, largest KL first; ``traversals`` (shown, steps, C, H, W) are their images over ``span``; ``grid``
-    is None if no two factors span a plane. Made by :func:`summarise`.
+    is None if no two factors span a plane; ``names`` says what all latents are called. Made by :func:`summarise`.
 
     Example:
         >>> [field for field in RunSummary.__dataclass_fields__ if field.startswith("or")]
@@ -43,6 +44,7 @@ class RunSummary:
     span: tuple[float, float]
     grid: GridEmbedding | None
     scores: dict[str, Score]
+    names: tuple[str, ...]
 
     @property
     def steps(self) -> int:
@@ -91,6 +93,7 @@ def summarise(run: Run, label: str = "") -> RunSummary:
         span=(low, high),
         grid=grid,
         scores=scores,
+        names=latent_names.shown(len(kl), latent_names.read_names(run.folder)),
     )
 
 

@@ -186,7 +186,8 @@ def check_kind(content: bytes, path: Path) -> None:
         ...
         unweave.atomic.DamagedError: model.pt is a pickle, which may run code when it is read, so it is not read: ...
     """
-    if content[:2] == b"PK" or content[:1] == b"\x80":
+    # A safetensors file begins with a number of 8 bytes, which may look like anything, and then a brace.
+    if content[8:9] != b"{" and (content[:2] == b"PK" or content[:1] == b"\x80"):
         raise DamagedError(
             f"{path} is a pickle, which may run code when it is read, so it is not read: save the tensors as a "
             f"safetensors file (safetensors.torch.save_file)"
