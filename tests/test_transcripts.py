@@ -3,7 +3,9 @@
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).parent.parent
@@ -37,4 +39,6 @@ def test_python_of_the_page_runs(name: str, tmp_path: Path, monkeypatch: pytest.
     for code in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
         exec(code, names)
     assert names["means"].shape == (5, 4)  # type: ignore[attr-defined]
+    search: Any = names["search"]
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
     assert names["back"].shape == names["batch"].images.shape  # type: ignore[attr-defined]
