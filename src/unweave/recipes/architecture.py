@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
-from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -14,6 +13,9 @@ from unweave.networks.broadcast import BroadcastConv2d
 from unweave.plots.style import new_figure
 from unweave.recipes.claims import Finding, equal
 from unweave.recipes.recipe import Conclusion, Job
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _ACTIVATIONS = {
     "relu": "relu",
@@ -192,7 +194,7 @@ def architecture(
     return conclude
 
 
-def picture(rows: Sequence[Sequence[str]], places: Sequence[float] | None = None) -> Figure:
+def picture(rows: Sequence[Sequence[str]], places: Sequence[float] | None = None) -> "Figure":
     """Rows of a table as a picture, the header first.
 
     Args:
