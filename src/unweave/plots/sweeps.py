@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Spread = Literal["interval", "hull", "standard error"]
 """What a trade-off draws around its means."""
 
+_BARS = "bars are standard errors"
+
 _DIVERGING = ("#b2182b", "#f4a582", "#f7f7f7", "#92c5de", "#2166ac")
 
 
@@ -89,10 +91,9 @@ def trade_off(
             axes.set_ylim(max(low, -0.02), min(high, 1.02))
         if len(series) > 1 and not many:
             figure.legend(loc="outside upper left", ncols=3)
-        if swept:
-            axes.set_title(
-                f"labels are values of {swept}", fontsize=8, fontweight="normal", color=FAINT, loc="right"
-            )
+        notes = [f"labels are values of {swept}"] * bool(swept) + [_BARS] * (spread == "standard error")
+        if notes:
+            axes.set_title("; ".join(notes), fontsize=8, fontweight="normal", color=FAINT, loc="right")
     return figure
 
 
