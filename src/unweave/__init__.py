@@ -44,24 +44,6 @@ _OBJECTS = {
     "load": "unweave.models",
     "train": "unweave.training",
 }
-_MODULES = (
-    *(
-        "data",
-        "functional",
-        "gan",
-        "likelihoods",
-        "metrics",
-        "models",
-        "networks",
-        "objectives",
-        "pairing",
-        "plots",
-        "posteriors",
-        "priors",
-    ),
-    "runs",
-)
-
 __all__ = [
     "VAE",
     "Config",
@@ -91,6 +73,6 @@ def __getattr__(name: str) -> Any:
     # Loaded when first asked for: `import unweave.metrics` must not pay for torch.
     if name in _OBJECTS:
         return getattr(importlib.import_module(_OBJECTS[name]), name)
-    if name in _MODULES:
+    if name in __all__:
         return importlib.import_module(f"unweave.{name}")
     raise AttributeError(f"module 'unweave' has no attribute {name!r}")

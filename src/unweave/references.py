@@ -237,6 +237,10 @@ def absolute(reference: str) -> str:
     return f"{Path(place).expanduser().resolve()}:{name}" if place.endswith(".py") else reference
 
 
+_installed = functools.cache(importlib.metadata.entry_points)
+"""The entry points of all installed packages, whose files are read once for all groups."""
+
+
 @functools.cache
 def entry_points_of(group: str) -> dict[str, importlib.metadata.EntryPoint]:
     """What installed packages offer in a group such as ``unweave.decoders``, by name; nothing is imported.
@@ -246,7 +250,7 @@ def entry_points_of(group: str) -> dict[str, importlib.metadata.EntryPoint]:
         {}
     """
     found: dict[str, importlib.metadata.EntryPoint] = {}
-    for point in importlib.metadata.entry_points(group=group):
+    for point in _installed().select(group=group):
         if point.name in found and found[point.name].value != point.value:
             logger.warning(
                 "two packages offer %s in %s (%s and %s); the first is used",

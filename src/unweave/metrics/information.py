@@ -5,8 +5,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, xlogy
 
 from unweave.errors import UnweaveError
 from unweave.metrics.validation import (
@@ -77,8 +77,10 @@ class JointCounts:
             table = np.bincount(cells.ravel(), minlength=latents * bins * size)
             counts.append(table.reshape(latents, bins, size))
         n = binned.shape[1]
-        of_codes = xlogy(rows_ := counts[0].sum(axis=2), rows_).sum(axis=1)
-        of_factors = [float(xlogy(c, c).sum()) for c in (table[0].sum(axis=0) for table in counts)]
+        of_codes = scipy.special.xlogy(rows_ := counts[0].sum(axis=2), rows_).sum(axis=1)
+        of_factors = [
+            float(scipy.special.xlogy(c, c).sum()) for c in (table[0].sum(axis=0) for table in counts)
+        ]
         information = np.stack(
             [
                 (_sum_xlogx(table) - of_codes - of_factor) / n + np.log(n)
@@ -133,7 +135,9 @@ class JointCounts:
         :attr:`freedoms` counts: a latent is informed if its largest one would come by chance less often than once in
         10,000 times, and perhaps informed if it would come more often than once in a billion times all the same.
         """
-        chance = chdtrc(np.maximum(self.freedoms, 1.0), 2 * self.binned.shape[1] * self.information)
+        chance = scipy.special.chdtrc(
+            np.maximum(self.freedoms, 1.0), 2 * self.binned.shape[1] * self.information
+        )
         least = chance.min(axis=1) * chance.shape[1]
         return least < 1e-4, (least < 1e-4) & (least > 1e-9)
 
@@ -190,7 +194,7 @@ def class_entropies(classes: Integers) -> Floats:
 
     """
     shares = [np.bincount(column) / len(column) for column in classes.T]
-    return np.array([-float(np.sum(xlogy(p, p))) for p in shares])
+    return np.array([-float(np.sum(scipy.special.xlogy(p, p))) for p in shares])
 
 
 def wider_range(codes: Floats) -> Floats:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from unweave.metrics.validation import Floats, Integers
 
@@ -175,7 +175,11 @@ class Loss:
             block = slice(k * d, (k + 1) * d)
             hessian[block, block] += (self.design * (self.w * p[:, k])[:, None]).T @ self.design
         hessian[np.diag_indices_from(hessian)] += np.tile(self.penalty[:, 0], classes) + 1e-10 * n
-        return np.asarray(cho_solve(cho_factor(hessian), gradient.T.reshape(-1)).reshape(classes, d).T)
+        return np.asarray(
+            scipy.linalg.cho_solve(scipy.linalg.cho_factor(hessian), gradient.T.reshape(-1))
+            .reshape(classes, d)
+            .T
+        )
 
     def step(self, gradient: Floats, to: float = 0.1) -> Floats:
         """Newton's step by conjugate gradients, until the square of its error falls to the share ``to``.
@@ -186,11 +190,11 @@ class Loss:
         weighted = self.w[:, None] * p
         curvature = np.maximum(weighted.sum(axis=0) - np.einsum("nk,nk->k", weighted, p), 1e-9 * n)
         inner = (self.design.T @ self.design).astype(np.float64)
-        scale = cho_factor(inner + np.diag(self.penalty[:, 0] + 1e-6 * np.diag(inner)))
+        scale = scipy.linalg.cho_factor(inner + np.diag(self.penalty[:, 0] + 1e-6 * np.diag(inner)))
         more = self.penalty + 1e-10 * n
 
         def solve(r: Floats) -> Floats:
-            return np.asarray(cho_solve(scale, r, check_finite=False) * (n / curvature))
+            return np.asarray(scipy.linalg.cho_solve(scale, r, check_finite=False) * (n / curvature))
 
         def times(v: Floats) -> Floats:
             u = np.matmul(self.design, v.astype(self.design.dtype), out=self._work)
@@ -223,7 +227,7 @@ def _discriminant(features: Floats, labels: Integers, classes: int, w: Floats) -
     within = centred.T @ centred / w.sum()
     # A tenth of the whole variance: Newton's method does not come back from weights that are far too large.
     within[np.diag_indices_from(within)] += 0.1 * np.maximum(features.var(axis=0), 1e-6)
-    weights = cho_solve(cho_factor(within), means)
+    weights = scipy.linalg.cho_solve(scipy.linalg.cho_factor(within), means)
     return np.vstack([weights, np.log(totals / w.sum()) - 0.5 * np.sum(means * weights, axis=0)])
 
 

@@ -1,15 +1,18 @@
 """DEC figure 3: the aggregate posterior of the pinwheel for every alpha and beta."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.plots import theory as theory_plots
 from unweave.recipes.claims import exceeds, higher, proportion
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.theory.pinwheel import ALPHAS, BETAS, Ablation, ablation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -27,7 +30,7 @@ def overlap_and_mismatch(done: Ablation) -> tuple[Array, Array]:
     return overlap, mismatch
 
 
-def picture(done: Ablation) -> Figure:
+def picture(done: Ablation) -> "Figure":
     """The figure, from the first seed.
 
     Example:
