@@ -67,7 +67,7 @@ def encode(
     with counting("encoding", quiet=quiet) as tell:
         done = model.encode_to(images, path, tell=tell, count=count, seed=seed, skip_bad=skip_bad)
     seconds = max(time.monotonic() - began, 1e-9)
-    print_line(f"{done:,} images: {path}", quiet=quiet)
+    print_line(f"{_images(done)}: {path}", quiet=quiet)
     if seconds > 10:
         print_line(f"{done / seconds:,.0f} images a second", quiet=quiet)
 
@@ -89,7 +89,7 @@ def decode(model: "TrainedModel", codes: Path, folder: Path, quiet: bool) -> Non
         write_images(
             folder, (model.decode(rows[i : i + 64]) for i in range(0, len(rows), 64)), len(rows), tell
         )
-    print_line(f"{len(rows):,} images: {folder}", quiet=quiet)
+    print_line(f"{_images(len(rows))}: {folder}", quiet=quiet)
 
 
 @cli.command()
@@ -109,7 +109,7 @@ def sample(model: "TrainedModel", count: int, seed: int, path: Path, quiet: bool
         save(image_grid(images), path)
     else:
         write_images(path, [images], count)
-    print_line(f"{count:,} images: {path}", quiet=quiet)
+    print_line(f"{_images(count)}: {path}", quiet=quiet)
 
 
 @cli.command()
@@ -140,9 +140,9 @@ def reconstruct(
             originals, made = sheet(model, source, wanted or 16)
             save(reconstructions(originals, made), path)
             error = float(((made - originals) ** 2).mean())
-            print_line(f"{len(made)} images: {path} (mean squared error {error:.4f})", quiet=quiet)
+            print_line(f"{_images(len(made))}: {path} (mean squared error {error:.4f})", quiet=quiet)
         else:
-            print_line(f"{write_reconstructions(model, source, path, tell):,} images: {path}", quiet=quiet)
+            print_line(f"{_images(write_reconstructions(model, source, path, tell))}: {path}", quiet=quiet)
 
 
 @cli.command()
@@ -172,7 +172,8 @@ def traverse(
     """  # noqa: D301
     chosen = latents.split(",") if latents else None
     found = model.traverse(image, latents=chosen, span=_pair(span), steps=steps)
-    print_line(f"{len(found.latents)} latents: {found.save(path)}", quiet=quiet)
+    latents_shown = f"{len(found.latents)} latent" + ("s" if len(found.latents) > 1 else "")
+    print_line(f"{latents_shown}: {found.save(path)}", quiet=quiet)
 
 
 @cli.command()
@@ -291,6 +292,10 @@ def export(model: "TrainedModel", kind: str, folder: Path | None, quiet: bool) -
     print_table(rows)
     if any(file.difference is not None for file in found):
         print_line(f"compared by batches of {' and '.join(map(str, BATCHES))} images")
+
+
+def _images(count: int) -> str:
+    return f"{count:,} image" if count == 1 else f"{count:,} images"
 
 
 def _pair(text: str | None) -> tuple[float, float] | None:

@@ -63,9 +63,18 @@ def _sentence(model: "TrainedModel") -> str:
     kind = "A VAE" if config.model.name == "VAE" else f"An {config.model.label}"
     objective = "" if config.objective.name == "none" else f" by the objective {_part(config.objective)}"
     return (
-        f"{kind} of images {model.preparation}, with {model.latents} latents, trained on {config.data.label}"
+        f"{kind} of images {model.preparation}, with {model.latents} latents, trained on {_data_name(model)}"
         f"{objective}."
     )
+
+
+def _data_name(model: "TrainedModel") -> str:
+    kinds = {"Folder": "the folder ", "Arrays": "the file "}
+    return f"{kinds.get(model.config.data.name, '')}{model.data_name}"
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _part(choice: Any) -> str:
@@ -86,14 +95,14 @@ def _use(folder: str) -> str:
         f"$ unweave encode {folder} photos/ --out codes.csv\n"
         f"$ unweave traverse {folder} photo.jpg --out traversal.png\n"
         "```\n\n"
-        "It needs nothing but this folder and `pip install unweave`."
+        "It needs nothing but this folder and unweave."
     )
 
 
 def _data(model: "TrainedModel") -> str:
     facts = model.data
     count = "images without end" if facts.count is None else f"{facts.count:,} images"
-    lines = [f"{model.config.data.label}: {count}, prepared as {model.preparation}."]
+    lines = [f"{_capital(_data_name(model))}: {count}, prepared as {model.preparation}."]
     if facts.space is not None:
         rows = [
             (name, f"{size[0]:g} to {size[1]:g}" if isinstance(size, tuple) else f"{size}")
@@ -133,9 +142,7 @@ def _scores(model: "TrainedModel") -> str:
 
 def _training(model: "TrainedModel") -> str:
     made, about = model.about.made, model.about
-    lines = [
-        f"{model.config.training[0].upper()}{model.config.training[1:]}; these are the weights of step {about.step:,}."
-    ]
+    lines = [f"{_capital(model.config.training)}; these are the weights of step {about.step:,}."]
     if isinstance(made.get("seconds"), int | float) and made["seconds"]:
         lines.append(f"It took {made['seconds']:,.0f} s.")
     versions = made.get("versions")

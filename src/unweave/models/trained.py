@@ -80,7 +80,13 @@ class TrainedModel:
     @property
     def title(self) -> str:
         """Data, method and seed in a few words."""
-        return " ".join([self.config.data.label, *self.config.method, f"seed {self.config.seed}"])
+        return " ".join([self.data_name, *self.config.method, f"seed {self.config.seed}"])
+
+    @property
+    def data_name(self) -> str:
+        """What it was trained on: the name of the data set, or of the user's own folder or file."""
+        path = self.config.data.options.get("path")
+        return Path(path).name if isinstance(path, str) and Path(path).name else self.config.data.label
 
     @property
     def config(self) -> Config:

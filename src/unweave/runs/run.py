@@ -45,7 +45,8 @@ class Run:
 
     Files: ``config.yaml`` (what was requested), ``run.json`` (identity, versions, command), ``data.json`` (fingerprint
     of the data, channel constants), ``status.json``, ``history.jsonl`` (a line per logged step), ``checkpoints/``,
-    ``model.safetensors`` (when finished), ``codes.npz``, ``scores.json``, ``report.html`` and ``pictures/``.
+    ``model.safetensors`` (when finished), ``codes.npz``, ``scores.json``, ``names.json`` (of latents, if given),
+    ``report.html`` and ``pictures/``.
 
     Args:
         folder: of the run.
