@@ -112,6 +112,15 @@ class JointCounts:
         table = -np.log(np.maximum(counts, 1) / self.binned.shape[1])
         return np.asarray(table.take(self.classes[:, factor]))
 
+    def influence(self, by_information: Floats, by_entropy: Floats) -> Floats:
+        """The effect of each sample, (n,) up to a constant, on a score with slopes (latents, K) and (K,)."""
+        influence = np.zeros(self.binned.shape[1])
+        for j, k in zip(*np.nonzero(by_information), strict=True):
+            influence += by_information[j, k] * self.ratios(int(j), int(k))
+        for k in np.flatnonzero(by_entropy):
+            influence += by_entropy[k] * self.surprises(int(k))
+        return influence
+
     def unbiased(self) -> Floats:
         """The informations less the bias of counting, (latents, K); below 0 where that is larger."""
         return np.asarray(self.information - self.freedoms / (2 * self.binned.shape[1]))
@@ -126,6 +135,11 @@ class JointCounts:
             found[:, k] = held.sum(axis=(1, 2)) - rows - columns + 1
         return found
 
+    @cached_property
+    def _chances(self) -> Floats:
+        chance = chdtrc(np.maximum(self.freedoms, 1.0), 2 * self.binned.shape[1] * self.information)
+        return np.asarray(chance.min(axis=1) * chance.shape[1])
+
     def informed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which latents know something of a factor beyond doubt, and which perhaps, (latents,) each.
 
@@ -133,8 +147,7 @@ class JointCounts:
         :attr:`freedoms` counts: a latent is informed if its largest one would come by chance less often than once in
         10,000 times, and perhaps informed if it would come more often than once in a billion times all the same.
         """
-        chance = chdtrc(np.maximum(self.freedoms, 1.0), 2 * self.binned.shape[1] * self.information)
-        least = chance.min(axis=1) * chance.shape[1]
+        least = self._chances
         return least < 1e-4, (least < 1e-4) & (least > 1e-9)
 
     @property
@@ -191,58 +204,6 @@ def class_entropies(classes: Integers) -> Floats:
     """
     shares = [np.bincount(column) / len(column) for column in classes.T]
     return np.array([-float(np.sum(xlogy(p, p))) for p in shares])
-
-
-def wider_range(codes: Floats) -> Floats:
-    """The least and the largest of 128 times as many codes, about, (2, latents).
-
-    Of random halves the largest is sum_i x_(i) 2^-i on average, x_(i) being the i-th largest code, and of quarters
-    sum_i x_(i) 3^(i-1) 4^-i. So a maximum grew by g from a half to the whole, and by r g from a quarter to a half: r =
-    2 if the codes end at an edge, 1 if they thin out exponentially. Seven more doublings add g (1/r + 1/r^2 + ... +
-    1/r^7). All latents and both ends share one r.
-
-    Example:
-        >>> wider_range(np.arange(101.0)[:, None]).round().tolist()
-        [[-1.0], [101.0]]
-
-    """
-    count = min(32, len(codes))
-    rank = np.arange(count)
-    half, quarter = 0.5 ** (rank + 1), 0.75**rank / 4
-    ends, grown = [], []
-    for sign in (-1, 1):
-        top = -np.sort(-np.partition(sign * codes, len(codes) - count, axis=0)[-count:], axis=0)
-        of_half, of_quarter = half @ top / half.sum(), quarter @ top / quarter.sum()
-        ends.append(top[0])
-        grown.append((top[0] - of_half, of_half - of_quarter))
-    last, before = np.array(grown).transpose(1, 0, 2)
-    spread = np.maximum(np.ptp(codes, axis=0), 1e-300)
-    ratio = max(float(np.sum(before / spread)) / max(float(np.sum(last / spread)), 1e-300), 0.8)
-    more = last * float(np.sum(ratio ** -np.arange(1.0, 8.0)))
-    return np.stack([-ends[0] - more[0], ends[1] + more[1]])
-
-
-def wider_bins(codes: Floats, bins: int) -> Integers | None:
-    """Bins of the codes, (latents, n), over :func:`wider_range`; None if that is wider by more than a tenth.
-
-    Where a score differs between these bins and its own, it has no large-sample limit within reach.
-
-    Example:
-        >>> wider_bins(np.arange(100.0)[:, None], 2).sum()
-        np.int64(50)
-
-    """
-    ends = wider_range(codes)
-    if np.any(np.ptp(ends, axis=0) > 1.1 * np.ptp(codes, axis=0)):
-        return None
-    return equal_width_bins(np.vstack([codes, ends]), bins)[:, :-2]
-
-
-UNSTEADY = "the bins follow the range of the codes, which grows with their number, and the score with it"
-CROWDED = "the codes are too few for so many cells to be counted"
-DOUBTFUL = "a latent can hardly be told from noise"
-STEADY = 0.4
-"""The largest drift of a score, in standard errors, that its interval bears: it then covers 93 % and more."""
 
 
 def _sum_xlogx(counts: NDArray[Any]) -> Floats:

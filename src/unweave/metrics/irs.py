@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, check_choice
-from unweave.metrics.information import STEADY, wider_range
-from unweave.metrics.score import Score, Span, clipped, no_span
+from unweave.metrics.ranges import heavy_tailed, maximum_errors, range_errors
+from unweave.metrics.score import AT_THIS_NUMBER, Score, Span, clipped, no_span
 from unweave.metrics.validation import Floats, Integers, check_pair, equal_width_bins, factor_classes
 
 Mode = Literal["paper", "disentanglement_lib", "ubisoft"]
@@ -46,12 +46,13 @@ def irs(
 
     * on a quantile, (quantile - [deviation <= d]) / density;
     * on a maximum, that of the largest code alone, whose standard deviation is that of the extreme value distribution
-      which the gaps between the eleven largest follow (see :func:`maximum_errors`);
+      which the gaps between the eleven largest follow (see
+      :func:`~unweave.metrics.ranges.maximum_errors`);
     * on w_j, if both ends of latent j are equally far from its mean (within sqrt(log n) standard errors): the larger of
       two equals has 1 - 2 / pi of the variance that their difference brings.
 
-    There is none if a value has fewer codes than the quantile needs, or if the codes have no end: w_j, a maximum,
-    then grows with their number without limit, and the score with it.
+    Where codes have no end, w_j, a maximum, grows with their number without limit, and the score with it: compare equal
+    numbers of codes only. There is no interval if a value has fewer codes than the quantile needs, or with heavy tails.
 
     Modes: ``disentanglement_lib``: quantile 0.99, factors cut into 20 bins; ``paper``: quantile 1, the largest
     deviation, factors as they are; ``ubisoft``: quantile 1, factors cut into 10 bins.
@@ -156,55 +157,18 @@ def _span(value: float, codes: Floats, groups: list[_Groups], share: float) -> S
     needed = 12 if share == 1 else round(1 / (1 - share))
     if len(codes) < LEAST or min(int(each.counts.min()) for each in groups) < needed:
         return no_span(f"a value has fewer than {needed} codes")
-    error, spread = _error(codes, groups, share)
-    grown = np.abs(wider_range(codes) - codes.mean(axis=0)).max(axis=0).sum()
-    if (1 - value) * (1 - spread / grown) > STEADY * error:
-        return no_span("the largest deviation grows with the number of codes, and the score with it")
-    low, high = clipped(value, 1.96 * error, (-1.0, 1.0))
-    return Span(low=low, high=high, corrected=None, no_interval="")
+    if heavy_tailed(codes, range_errors(codes)):
+        return no_span("the largest deviation changes too much between samples: heavy tails")
+    low, high = clipped(value, 1.96 * _error(codes, groups, share), (-1.0, 1.0))
+    return Span(low=low, high=high, corrected=None, no_interval="", covers=AT_THIS_NUMBER)
 
 
-def maximum_errors(values: Floats) -> Floats:
-    """The standard deviation, over samples, of the maximum of each column of ``values`` (n, columns), (columns,).
-
-    Near its end a sample follows an extreme value distribution: with E_i sums of i exponential variables, the i-th
-    largest is (E_i^c - 1) a / -c, where c = 1 if the codes end at an edge and c -> 0 if they thin out exponentially.
-    So E(x_1 - x_m) = a / c (Gamma(m + c) / Gamma(m) - Gamma(1 + c)) and Var x_1 = a^2 / c^2 (Gamma(1 + 2c) -
-    Gamma(1 + c)^2). All columns have one c, from the share that x_1 - x_3 has in x_1 - x_11; a is each one's own.
-
-    Args:
-        values: (n, columns), more than 11 rows.
-
-    References:
-        Weissman 1978, "Estimation of parameters and large quantiles based on the k largest observations".
-
-    Example:
-        >>> rng = np.random.default_rng(0)
-        >>> flat = maximum_errors(rng.uniform(size=(1000, 200))).mean()
-        >>> normal = maximum_errors(rng.normal(size=(1000, 200))).mean()
-        >>> round(float(flat), 4), round(float(normal), 1)
-        (0.001, 0.3)
-
-    """
-    from scipy.special import gamma
-
-    top = -np.sort(-np.partition(values, len(values) - 11, axis=0)[-11:], axis=0)
-    whole = top[0] - top[10]
-    c = np.linspace(1, 0.01, 100)
-    to_third, to_eleventh = (gamma(m + c) / gamma(m) - gamma(1 + c) for m in (3, 11))
-    scale = np.where(values.std(axis=0) > 0, values.std(axis=0), 1.0)
-    share = np.sum((top[0] - top[2]) / scale) / max(float(np.sum(whole / scale)), 1e-300)
-    c = np.interp(share, to_third / to_eleventh, c)
-    a = whole * c / (gamma(11 + c) / gamma(11) - gamma(1 + c))
-    return np.asarray(a / c * np.sqrt(gamma(1 + 2 * c) - gamma(1 + c) ** 2))
-
-
-def _error(codes: Floats, groups: list[_Groups], share: float) -> tuple[float, float]:
-    """The standard error of the score, and the sum of the largest deviations."""
+def _error(codes: Floats, groups: list[_Groups], share: float) -> float:
+    """The standard error of the score."""
     n = len(codes)
     equal = float(np.sqrt(np.log(n)))
     centred = codes - codes.mean(axis=0)
-    ends = maximum_errors(np.hstack([centred, -centred])).reshape(2, -1)
+    ends = range_errors(codes)[::-1]
     moved, moves = 0.0, np.zeros(n)
     spread, spreads = 0.0, np.zeros(n)
     for j, code in enumerate(centred.T):
@@ -220,7 +184,7 @@ def _error(codes: Floats, groups: list[_Groups], share: float) -> tuple[float, f
         spread += max(high, low)
         spreads += mean + (part if high > low else -part) * difference
     ratio = moved / spread
-    return float(np.sqrt(np.mean((moves - ratio * spreads) ** 2) / n)) / spread, spread
+    return float(np.sqrt(np.mean((moves - ratio * spreads) ** 2) / n)) / spread
 
 
 def _deviation(code: Floats, groups: _Groups, share: float, equal: float) -> tuple[float, Floats]:
