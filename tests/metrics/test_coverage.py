@@ -58,7 +58,9 @@ def test_cases_without_an_honest_interval_have_none(name: str, kind: str, n: int
 @pytest.mark.parametrize("name", ["mig", "modularity", "irs", "infomec"])
 def test_codes_without_an_end_have_the_interval_of_their_number(name: str) -> None:
     """Normal noise, as the codes of a trained model have it, which reaches further the more codes there are."""
-    z, v = harness.gaussian(3_000, np.random.default_rng(4))
+    rng = np.random.default_rng(4)
+    v = harness.factors(3_000, rng)
+    z = harness.clean(v) + 0.7 * rng.normal(size=v.shape)
     for key, score in harness.CASES[name].measure(z, v, np.random.default_rng(0)).items():
         if key != "infomec_explicitness":
             assert score.low is not None
