@@ -2,13 +2,14 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unweave.metrics.information import JointCounts
-from unweave.metrics.ranges import heavy_tailed, range_errors, shifted_bins, wider_bins
+from unweave.metrics.information import JointCounts, information_of
+from unweave.metrics.ranges import Ends, fine_bins, shifted_counts, wider_bins
 from unweave.metrics.score import AT_THIS_NUMBER, Span, clipped, no_span, span_of
 from unweave.metrics.validation import Floats
 
@@ -16,6 +17,8 @@ STEADY = 0.4
 """The largest drift of a score, in standard errors, that its interval bears: it then covers 93 % and more."""
 SHUFFLES = 24
 """Shuffles of a latent that knows nothing, for the variance of what its bins happen to count."""
+ENOUGH = 4_000
+"""Codes that give a standard error to one part in a hundred."""
 FEWEST = 200
 """Codes below which there is no interval."""
 TOO_FEW = f"fewer than {FEWEST} codes are too few for the error to be known"
@@ -30,11 +33,11 @@ class CountedScore(ABC):
     samples of this number of codes.
 
     * Infinitely many: the corrected value +- 1.96 standard errors, if codes are enough for their cells to be counted,
-      every latent is told from noise, and bins over :func:`~unweave.metrics.ranges.wider_range` leave it where it is.
+      every latent is told from noise, and bins over :func:`~unweave.metrics.ranges.Ends.wider` leave it where it is.
     * This number: the plain value +- 1.96 standard errors, whose square is the sum of three parts: the counts in given
-      bins, from the influence of each sample; the ends of the range, by moving each by its error (half the difference
-      of outward and inward, see :func:`~unweave.metrics.ranges.range_errors`); and latents that know nothing, whose
-      bins count chance, from shuffles of them. There is none if tails are heavy.
+      bins, from the influence of each sample; the ends of the range, by moving each outward and inward by its
+      error, see :class:`~unweave.metrics.ranges.Ends`; and latents that know nothing, whose bins count chance, from
+      shuffles of them. There is none if tails are heavy.
 
     Args:
         codes: (n, latents) those that were counted.
@@ -77,6 +80,16 @@ class CountedScore(ABC):
         """The latents whose range matters."""
         return np.arange(self.codes.shape[1])
 
+    @cached_property
+    def ends(self) -> Ends:
+        """Of the latents whose range matters."""
+        return Ends.of(self.codes[:, self.moving])
+
+    @property
+    def _some(self) -> slice:
+        """Codes that are enough for a variance: 4,000 to 8,000 of more."""
+        return slice(None, None, max(1, len(self.codes) // ENOUGH))
+
     def span(self, value: float, *, limit: bool = True) -> Span:
         """The interval; ``limit``: whether that of infinitely many codes may be tried."""
         if limit and not self.joint.crowded and not self.joint.informed()[1].any():
@@ -85,6 +98,14 @@ class CountedScore(ABC):
                 return found
         return self._of_this_number(value)
 
+    def _matters(self, slopes: Floats) -> NDArray[np.bool_]:
+        """Which informations make up the variance, but for less than a hundredth of it, (latents, K).
+
+        That of a small information I is 2 I / n.
+        """
+        parts = np.where(self.silent[:, None], 0.0, slopes**2 * self.joint.information)
+        return np.asarray(parts > 1e-2 / parts.size * parts.sum())
+
     def variance(self, information: Floats) -> float:
         """Of the score in given bins: that of the mean of one term a sample.
 
@@ -92,15 +113,15 @@ class CountedScore(ABC):
         """
         n = len(self.codes)
         by_information, by_entropy = self.slopes(information)
-        by_information = np.where(self.silent[:, None], 0.0, by_information)
-        own = float(np.var(self.joint.influence(by_information, by_entropy))) / n
+        by_information = np.where(self._matters(by_information), by_information, 0.0)
+        own = float(np.var(self.joint.influence(by_information, by_entropy, self._some))) / n
         second = float(np.sum(by_information**2 * np.maximum(self.joint.freedoms, 0.0))) / (2 * n * n)
         return max(own + self.second_order * second, second)
 
     def _of_infinitely_many(self, value: float) -> Span | None:
         """None if the score has no limit within reach."""
         moving = self.moving
-        moved = wider_bins(self.codes[:, moving], self.bins)
+        moved = wider_bins(self.codes[:, moving], self.ends, self.bins)
         if moved is None:
             return None
         unbiased = np.where(self.silent[:, None], 0.0, self.joint.unbiased())
@@ -110,36 +131,40 @@ class CountedScore(ABC):
         wider = JointCounts.of(binned, self.bins, self.joint.classes, self.sizes)
         if abs(self.corrected(wider) - centre) > STEADY * error:
             return None
-        return span_of(value, float(np.clip(centre, 0.0, 1.0)), *_ends(centre, error, len(self.codes)))
+        return span_of(value, float(np.clip(centre, 0.0, 1.0)), *_limits(centre, error, len(self.codes)))
 
     def _of_this_number(self, value: float) -> Span:
         if len(self.codes) < FEWEST:
             return no_span(TOO_FEW)
-        moving = self.moving
-        codes = self.codes[:, moving]
-        errors = range_errors(codes)
-        if heavy_tailed(codes, errors):
+        errors = self.ends.errors()
+        if self.ends.heavy(errors):
             return no_span(HEAVY_TAILS)
         variance = self.variance(self.joint.information)
-        variance += self._of_ends(codes, moving, errors) + self._of_silent()
-        low, high = _ends(value, float(np.sqrt(variance)), len(self.codes))
+        variance += self._of_ends(errors) + self._of_silent()
+        low, high = _limits(value, float(np.sqrt(variance)), len(self.codes))
         return Span(low=low, high=high, corrected=None, no_interval="", covers=AT_THIS_NUMBER)
 
-    def _of_ends(self, codes: Floats, moving: NDArray[np.intp], errors: Floats) -> float:
-        """The variance that the ends of the range bring."""
-        binned = shifted_bins(codes, self.bins, errors).reshape(-1, len(codes))
-        moved = JointCounts.of(binned, self.bins, self.joint.classes, self.sizes).information
-        moved = moved.reshape(2, 2, len(moving), -1)
-        total, table = 0.0, self.joint.information.copy()
-        for end in (0, 1):
-            for i, j in enumerate(moving):
-                found = []
-                for direction in (0, 1):
-                    table[j] = moved[direction, end, i]
-                    found.append(self.plain(table))
-                table[j] = self.joint.information[j]
-                total += ((found[0] - found[1]) / 2) ** 2
-        return total
+    def _of_ends(self, errors: Floats) -> float:
+        """The variance that the ends of the range bring: moving each by its error out and in has twice its effect."""
+        moving = self.moving
+        matters = self._matters(self.slopes(self.joint.information)[0])[moving]
+        outward = errors / np.maximum(self.ends.range, 1e-300)
+        shifts = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])[:, :, None] * outward
+        low = self.ends.mean - self.ends.away[0, 0]
+        fine = fine_bins(self.codes[:, moving], self.bins, low, self.ends.range)
+        moved = np.repeat(self.joint.information[None, moving], 4, axis=0)
+        for k, size in enumerate(self.sizes):
+            rows = np.flatnonzero(matters[:, k])
+            if len(rows):
+                of_factor = self.joint.classes[:, k]
+                counts = shifted_counts(fine[rows], self.bins, shifts[..., rows], of_factor, size)
+                moved[:, rows, k] = information_of(counts)
+        table, found = self.joint.information.copy(), np.empty((4, len(moving)))
+        for shift, i in np.ndindex(found.shape):
+            table[moving[i]] = moved[shift, i]
+            found[shift, i] = self.plain(table)
+            table[moving[i]] = self.joint.information[moving[i]]
+        return float(np.sum((found[:2] - found[2:]) ** 2)) / 4
 
     def _of_silent(self) -> float:
         """The variance that latents bring which know nothing."""
@@ -158,6 +183,6 @@ class CountedScore(ABC):
         return total
 
 
-def _ends(centre: float, error: float, n: int) -> tuple[float, float]:
+def _limits(centre: float, error: float, n: int) -> tuple[float, float]:
     """1.96 errors to both sides; where nothing varies, as wide as for a share of 0 or 1 of n trials."""
     return clipped(centre, 1.96 * error if error > 0 else 1.96**2 / (n + 1.96**2))

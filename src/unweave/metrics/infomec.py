@@ -11,7 +11,7 @@ from unweave.metrics.counted import FEWEST as LEAST
 from unweave.metrics.counted import TOO_FEW, CountedScore
 from unweave.metrics.information import JointCounts, neighbour_information
 from unweave.metrics.linear import Loss, Softmax, fit_softmax
-from unweave.metrics.ranges import range_errors, wider_range
+from unweave.metrics.ranges import Ends
 from unweave.metrics.score import Score, Span, interval_of_terms, no_span, span_of
 from unweave.metrics.validation import (
     Floats,
@@ -145,11 +145,12 @@ def _spans(
     """The intervals of modularity and compactness, or why there are none."""
     if len(codes) < LEAST:
         return no_span(TOO_FEW), no_span(TOO_FEW)
-    spans, errors = np.ptp(codes, axis=0), np.hypot(*range_errors(codes))
+    ends = Ends.of(codes)
+    spans, errors = ends.range, ends.errors()
     least = ACTIVE_SHARE * spans.max()
-    if np.any(np.abs(spans - least) < 3 * errors):
+    if np.any(np.abs(spans - least) < 3 * np.hypot(*errors)):
         return no_span(_HARDLY_ACTIVE), no_span(_HARDLY_ACTIVE)
-    grown = np.ptp(wider_range(codes), axis=0)
+    grown = np.ptp(ends.wider(), axis=0)
     limit = np.array_equal(active, grown > grown.max() * ACTIVE_SHARE)
     plain, found = _known(joint), []
     for of_latents in (True, False):

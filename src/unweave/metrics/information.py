@@ -95,16 +95,16 @@ class JointCounts:
             code_entropies=np.log(n) - of_codes / n,
         )
 
-    def ratios(self, latent: int, factor: int) -> Floats:
-        """``log( p(z, v) / (p(z) p(v)) )`` of each sample, (n,); its mean is the information of the pair."""
+    def ratios(self, latent: int, factor: int, samples: slice = slice(None), times: float = 1.0) -> Floats:
+        """``log( p(z, v) / (p(z) p(v)) )`` of the samples, multiplied; the mean of all is the information."""
         counts = self.counts[factor][latent].astype(np.float64)
         n = self.binned.shape[1]
         expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / n
         table = np.log(np.where(counts > 0, counts, 1.0) / np.where(counts > 0, expected, 1.0))
         # One flat index: a lookup by row and column costs several times as much.
-        cells = self.binned[latent] * counts.shape[1]
-        cells += self.classes[:, factor]
-        return np.asarray(table.ravel().take(cells))
+        cells = self.binned[latent, samples] * counts.shape[1]
+        cells += self.classes[samples, factor]
+        return np.asarray((times * table).ravel().take(cells))
 
     def surprises(self, factor: int) -> Floats:
         """``-log p(v)`` of each sample, (n,); its mean is the entropy of the factor."""
@@ -112,13 +112,13 @@ class JointCounts:
         table = -np.log(np.maximum(counts, 1) / self.binned.shape[1])
         return np.asarray(table.take(self.classes[:, factor]))
 
-    def influence(self, by_information: Floats, by_entropy: Floats) -> Floats:
-        """The effect of each sample, (n,) up to a constant, on a score with slopes (latents, K) and (K,)."""
-        influence = np.zeros(self.binned.shape[1])
+    def influence(self, by_information: Floats, by_entropy: Floats, samples: slice = slice(None)) -> Floats:
+        """The effect of each of the samples, up to a constant, on a score with slopes (latents, K) and (K,)."""
+        influence = np.zeros(self.binned[0, samples].shape)
         for j, k in zip(*np.nonzero(by_information), strict=True):
-            influence += by_information[j, k] * self.ratios(int(j), int(k))
+            influence += self.ratios(int(j), int(k), samples, float(by_information[j, k]))
         for k in np.flatnonzero(by_entropy):
-            influence += by_entropy[k] * self.surprises(int(k))
+            influence += by_entropy[k] * self.surprises(int(k))[samples]
         return influence
 
     def unbiased(self) -> Floats:
@@ -157,6 +157,21 @@ class JointCounts:
             return True
         cells = max(int((counts > 0).sum(axis=(1, 2)).max()) for counts in self.counts)
         return int(self.binned.shape[1]) < 3 * cells
+
+
+def information_of(counts: Floats) -> Floats:
+    """The mutual information in nats of tables (..., bins, values) of counts, which need not be whole numbers.
+
+    Example:
+        >>> float(information_of(np.array([[2.0, 0.0], [0.0, 2.0]])).round(4))
+        0.6931
+
+    """
+    rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
+    n = rows.sum(axis=-1)
+    joint = _sum_xlogx(counts.reshape(-1, *counts.shape[-2:])).reshape(n.shape)
+    apart = xlogy(rows, rows).sum(axis=-1) + xlogy(columns, columns).sum(axis=-1)
+    return np.asarray((joint - apart) / n + np.log(n))
 
 
 def neighbour_information(codes: Floats, classes: Integers) -> Floats:

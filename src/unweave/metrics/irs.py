@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, check_choice
-from unweave.metrics.ranges import heavy_tailed, maximum_errors, range_errors
+from unweave.metrics.ranges import Ends, maximum_errors
 from unweave.metrics.score import AT_THIS_NUMBER, Score, Span, clipped, no_span
 from unweave.metrics.validation import Floats, Integers, check_pair, equal_width_bins, factor_classes
 
@@ -157,18 +157,19 @@ def _span(value: float, codes: Floats, groups: list[_Groups], share: float) -> S
     needed = 12 if share == 1 else round(1 / (1 - share))
     if len(codes) < LEAST or min(int(each.counts.min()) for each in groups) < needed:
         return no_span(f"a value has fewer than {needed} codes")
-    if heavy_tailed(codes, range_errors(codes)):
+    ends = Ends.of(codes)
+    errors = ends.errors()
+    if ends.heavy(errors):
         return no_span("the largest deviation changes too much between samples: heavy tails")
-    low, high = clipped(value, 1.96 * _error(codes, groups, share), (-1.0, 1.0))
+    low, high = clipped(value, 1.96 * _error(codes, groups, share, errors[::-1]), (-1.0, 1.0))
     return Span(low=low, high=high, corrected=None, no_interval="", covers=AT_THIS_NUMBER)
 
 
-def _error(codes: Floats, groups: list[_Groups], share: float) -> float:
-    """The standard error of the score."""
+def _error(codes: Floats, groups: list[_Groups], share: float, ends: Floats) -> float:
+    """The standard error of the score; ``ends`` are those of the largest and the least code, (2, latents)."""
     n = len(codes)
     equal = float(np.sqrt(np.log(n)))
     centred = codes - codes.mean(axis=0)
-    ends = range_errors(codes)[::-1]
     moved, moves = 0.0, np.zeros(n)
     spread, spreads = 0.0, np.zeros(n)
     for j, code in enumerate(centred.T):

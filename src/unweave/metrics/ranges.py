@@ -1,108 +1,166 @@
 """How far codes reach, and how much that depends on their number and on the sample."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from unweave.metrics.validation import Floats, Integers, equal_width_bins
+
+TOP = 32
+"""The codes at each end that say how it would move."""
+FINE = 8
+"""Parts of a bin in which codes are counted to find what a shift of its edges would change."""
 
 HEAVY = 0.125
 """The largest error of an end of the range, as a share of the range, of which the effect is known: tails are heavy
 beyond it (normal noise has 0.05, Student's t with 3 degrees of freedom 0.2 of 1,500 codes)."""
 
 
-def wider_range(codes: Floats) -> Floats:
-    """The least and the largest of 128 times as many codes, about, (2, latents).
+@dataclass(frozen=True)
+class Ends:
+    """The codes at both ends of each latent: what they say of other samples.
 
-    Of random halves the largest is sum_i x_(i) 2^-i on average, x_(i) being the i-th largest code, and of quarters
-    sum_i x_(i) 3^(i-1) 4^-i. So a maximum grew by g from a half to the whole, and by r g from a quarter to a half: r =
-    2 if the codes end at an edge, 1 if they thin out exponentially. Seven more doublings add g (1/r + 1/r^2 + ... +
-    1/r^7). All latents and both ends share one r.
+    Args:
+        away: (2, TOP, latents) how far below the mean the least codes are, and above it the largest, furthest first.
+        mean: (latents,) of the codes.
+        deviation: (latents,) of the codes.
 
     Example:
-        >>> wider_range(np.arange(101.0)[:, None]).round().tolist()
+        >>> Ends.of(np.arange(101.0)[:, None]).wider().round().tolist()
         [[-1.0], [101.0]]
-
     """
-    count = min(32, len(codes))
-    rank = np.arange(count)
-    half, quarter = 0.5 ** (rank + 1), 0.75**rank / 4
-    ends, grown = [], []
-    for sign in (-1, 1):
-        top = -np.sort(-np.partition(sign * codes, len(codes) - count, axis=0)[-count:], axis=0)
-        of_half, of_quarter = half @ top / half.sum(), quarter @ top / quarter.sum()
-        ends.append(top[0])
-        grown.append((top[0] - of_half, of_half - of_quarter))
-    last, before = np.array(grown).transpose(1, 0, 2)
-    spread = np.maximum(np.ptp(codes, axis=0), 1e-300)
-    ratio = max(float(np.sum(before / spread)) / max(float(np.sum(last / spread)), 1e-300), 0.8)
-    more = last * float(np.sum(ratio ** -np.arange(1.0, 8.0)))
-    return np.stack([-ends[0] - more[0], ends[1] + more[1]])
+
+    away: Floats
+    mean: Floats
+    deviation: Floats
+
+    @classmethod
+    def of(cls, codes: Floats) -> "Ends":
+        """The ends of codes (n, latents)."""
+        n, rows = len(codes), np.ascontiguousarray(codes.T)
+        count = min(TOP, n)
+        sorted_ends = np.partition(rows, [count - 1, n - count], axis=1)
+        mean = rows.mean(axis=1)
+        low, high = (
+            np.sort(sorted_ends[:, :count], axis=1).T,
+            np.sort(sorted_ends[:, n - count :], axis=1).T[::-1],
+        )
+        return cls(np.stack([mean - low, high - mean]), mean, rows.std(axis=1))
+
+    @property
+    def range(self) -> Floats:
+        """Of each latent, (latents,)."""
+        return np.asarray(self.away[:, 0].sum(axis=0))
+
+    def wider(self) -> Floats:
+        """The least and the largest of 128 times as many codes, about, (2, latents).
+
+        Of random halves the largest is sum_i x_(i) 2^-i on average, x_(i) being the i-th largest code, and of quarters
+        sum_i x_(i) 3^(i-1) 4^-i. So a maximum grew by g from a half to the whole, and by r g from a quarter to a half:
+        r = 2 if the codes end at an edge, 1 if they thin out exponentially. Seven more doublings add g (1/r + 1/r^2 +
+        ... + 1/r^7). All latents and both ends share one r.
+        """
+        rank = np.arange(self.away.shape[1])
+        half, quarter = 0.5 ** (rank + 1), 0.75**rank / 4
+        of_half = np.einsum("i,eij->ej", half, self.away) / half.sum()
+        of_quarter = np.einsum("i,eij->ej", quarter, self.away) / quarter.sum()
+        last, before = self.away[:, 0] - of_half, of_half - of_quarter
+        spread = np.maximum(self.range, 1e-300)
+        ratio = max(float(np.sum(before / spread)) / max(float(np.sum(last / spread)), 1e-300), 0.8)
+        reach = self.away[:, 0] + last * float(np.sum(ratio ** -np.arange(1.0, 8.0)))
+        return np.stack([self.mean - reach[0], self.mean + reach[1]])
+
+    def errors(self) -> Floats:
+        """The standard deviation, over samples, of the least and of the largest code of each latent, (2, latents).
+
+        See :func:`maximum_errors`.
+
+        Example:
+            >>> Ends.of(np.random.default_rng(0).uniform(size=(1000, 200))).errors().mean(axis=1).round(4).tolist()
+            [0.001, 0.001]
+
+        """
+        top = np.concatenate(list(self.away[:, :11]), axis=1)
+        return _errors_of_maxima(top, np.tile(self.deviation, 2)).reshape(2, -1)
+
+    def heavy(self, errors: Floats) -> bool:
+        """Whether an end varies by more than ``HEAVY`` of the range.
+
+        Example:
+            >>> ends = Ends.of(np.random.default_rng(0).standard_t(2, size=(1000, 2)))
+            >>> ends.heavy(ends.errors())
+            True
+
+        """
+        return bool(np.any(errors > HEAVY * self.range))
 
 
-def wider_bins(codes: Floats, bins: int) -> Integers | None:
-    """Bins of the codes, (latents, n), over :func:`wider_range`; None if that is wider by more than a tenth.
+def wider_bins(codes: Floats, ends: Ends, bins: int) -> Integers | None:
+    """Bins of the codes, (latents, n), over :meth:`Ends.wider`; None if that is wider by more than a tenth.
 
     Where a score differs between these bins and its own, it has no large-sample limit within reach.
 
     Example:
-        >>> wider_bins(np.arange(100.0)[:, None], 2).sum()
+        >>> codes = np.arange(100.0)[:, None]
+        >>> wider_bins(codes, Ends.of(codes), 2).sum()
         np.int64(50)
 
     """
-    ends = wider_range(codes)
-    if np.any(np.ptp(ends, axis=0) > 1.1 * np.ptp(codes, axis=0)):
+    wider = ends.wider()
+    if np.any(np.ptp(wider, axis=0) > 1.1 * ends.range):
         return None
-    return equal_width_bins(np.vstack([codes, ends]), bins)[:, :-2]
+    return equal_width_bins(np.vstack([codes, wider]), bins)[:, :-2]
 
 
-def range_errors(codes: Floats) -> Floats:
-    """The standard deviation, over samples, of the least and of the largest code of each latent, (2, latents).
-
-    Example:
-        >>> codes = np.random.default_rng(0).uniform(size=(1000, 200))
-        >>> range_errors(codes).mean(axis=1).round(4).tolist()
-        [0.001, 0.001]
-
-    """
-    centred = codes - codes.mean(axis=0)
-    return maximum_errors(np.hstack([-centred, centred])).reshape(2, -1)
-
-
-def heavy_tailed(codes: Floats, errors: Floats) -> bool:
-    """Whether an end of the range of a latent varies by more than ``HEAVY`` of the range.
+def fine_bins(codes: Floats, bins: int, low: Floats, span: Floats) -> Integers:
+    """The part, 0 .. bins * FINE - 1, in which each code (n, latents) lies if a range is cut so finely, (latents, n).
 
     Example:
-        >>> codes = np.random.default_rng(0).standard_t(2, size=(1000, 2))
-        >>> heavy_tailed(codes, range_errors(codes))
-        True
+        >>> fine_bins(np.array([[0.0], [1.0], [4.0]]), 2, np.zeros(1), np.full(1, 4.0)).tolist()
+        [[0, 4, 15]]
 
     """
-    return bool(np.any(errors > HEAVY * np.ptp(codes, axis=0)))
+    parts = bins * FINE
+    scaled = codes.T - low[:, None]
+    scaled *= (parts / np.maximum(span, 1e-300))[:, None]
+    return np.clip(scaled, 0.0, parts - 1, out=scaled).astype(np.int64)
 
 
-def shifted_bins(codes: Floats, bins: int, errors: Floats) -> Integers:
-    """Bins of the codes with one end moved outward or inward by its error, (2 directions, 2 ends, latents, n).
+def shifted_counts(fine: Integers, bins: int, outward: Floats, classes: Integers, size: int) -> Floats:
+    """Counts of the codes in bins whose ends are moved outward, (shifts, latents, bins, size).
 
-    Codes beyond an end count with its bin.
+    Codes count as evenly distributed within a part.
+
+    Args:
+        fine: (latents, n) of :func:`fine_bins`.
+        bins: of each latent.
+        outward: (shifts, 2, latents) by which share of the range the least and the largest code are moved.
+        classes: (n,) of a factor.
+        size: number of its classes.
 
     Example:
-        >>> codes = np.arange(8.0)[:, None]
-        >>> shifted_bins(codes, 2, np.array([[0.0], [4.0]]))[:, 1, 0].tolist()
-        [[0, 0, 0, 0, 0, 0, 1, 1], [0, 0, 1, 1, 1, 1, 1, 1]]
+        >>> codes, one = np.arange(8.0)[:, None], np.zeros(8, int)
+        >>> fine = fine_bins(codes, 2, np.zeros(1), np.full(1, 7.0))
+        >>> shifted_counts(fine, 2, np.array([[[0.0], [0.0]], [[0.0], [1.0]]]), one, 1)[:, 0, :, 0].tolist()
+        [[4.0, 4.0], [8.0, 0.0]]
 
     """
-    rows = np.ascontiguousarray(codes.T)
-    low, high = rows.min(axis=1), rows.max(axis=1)
-    found = np.empty((2, 2, *rows.shape), dtype=np.int64)
-    work = np.empty_like(rows)
-    for d, outward in enumerate((1.0, -1.0)):
-        for end in (0, 1):
-            least, most = low - outward * errors[0] * (end == 0), high + outward * errors[1] * (end == 1)
-            width = np.where(most > least, most - least, 1.0)
-            np.subtract(rows, least[:, None], out=work)
-            work *= (bins / width)[:, None]
-            np.clip(work, 0.0, bins - 0.5, out=work)
-            found[d, end] = work
-    return found
+    latents, parts = len(fine), bins * FINE
+    cells = fine * size
+    cells += classes + (parts * size * np.arange(latents))[:, None]
+    counted = np.bincount(cells.ravel(), minlength=latents * parts * size).reshape(latents, parts, size)
+    total = np.zeros((latents, parts + 1, size))
+    np.cumsum(counted, axis=1, out=total[:, 1:])
+    # Edges in parts: they move the more the nearer they are to that end.
+    way = np.linspace(0.0, 1.0, bins + 1)
+    edges = (way - (1 - way) * outward[:, 0, :, None] + way * outward[:, 1, :, None]) * parts
+    edges[..., 0], edges[..., -1] = 0.0, parts
+    edges = np.clip(edges, 0.0, parts)
+    at = np.minimum(edges.astype(np.int64), parts - 1)
+    share = (edges - at)[..., None]
+    latent = np.arange(latents)[:, None]
+    below = total[latent, at]
+    return np.asarray(np.diff(below + share * (total[latent, at + 1] - below), axis=2))
 
 
 def maximum_errors(values: Floats) -> Floats:
@@ -127,13 +185,18 @@ def maximum_errors(values: Floats) -> Floats:
         (0.001, 0.3)
 
     """
+    top = -np.sort(-np.partition(values, len(values) - 11, axis=0)[-11:], axis=0)
+    return _errors_of_maxima(top, values.std(axis=0))
+
+
+def _errors_of_maxima(top: Floats, deviation: Floats) -> Floats:
+    """From the eleven largest of each column, (11, columns), and the deviation of the column."""
     from scipy.special import gamma
 
-    top = -np.sort(-np.partition(values, len(values) - 11, axis=0)[-11:], axis=0)
     whole = top[0] - top[10]
     c = np.linspace(1, 0.01, 100)
     to_third, to_eleventh = (gamma(m + c) / gamma(m) - gamma(1 + c) for m in (3, 11))
-    scale = np.where(values.std(axis=0) > 0, values.std(axis=0), 1.0)
+    scale = np.where(deviation > 0, deviation, 1.0)
     share = np.sum((top[0] - top[2]) / scale) / max(float(np.sum(whole / scale)), 1e-300)
     c = np.interp(share, to_third / to_eleventh, c)
     a = whole * c / (gamma(11 + c) / gamma(11) - gamma(1 + c))
