@@ -63,7 +63,7 @@ def print_scores(scores: "Mapping[str, Score]", *, quiet: bool) -> None:
             covered.setdefault(score.covers, []).append(name)
     print_table(rows)
     for what, names in covered.items():
-        print_line(f"the interval of {', '.join(names)} covers {what}, not the value of infinitely many")
+        print_line(f"the interval of {', '.join(names)} covers {what}")
     for why, names in missing.items():
         print_line(f"no interval for {', '.join(names)}: {why}")
 

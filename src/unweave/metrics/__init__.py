@@ -24,7 +24,7 @@ from unweave.metrics.distances import (
     overlap,
     perceived_distances,
 )
-from unweave.metrics.downstream import downstream_accuracy
+from unweave.metrics.downstream import downstream_accuracy, transferred_accuracy
 from unweave.metrics.elbo import elbo_scores
 from unweave.metrics.explicitness import explicitness
 from unweave.metrics.factor_vae import factor_vae_score, factor_vae_score_of
@@ -124,6 +124,7 @@ __all__ = [
     "sensitivity",
     "sentence_of",
     "subspace_mig",
+    "transferred_accuracy",
     "udr",
     "z_max_variance",
 ]

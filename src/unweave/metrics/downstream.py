@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import check_choice
+from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.learned import Trial, span_of_learned
 from unweave.metrics.linear import Softmax, fit_softmax
 from unweave.metrics.predictors import fit_predictor
@@ -90,6 +90,62 @@ def downstream_accuracy(
         "test_samples": len(trial.held_out),
         "chance": _chance(trial),
         "of_factors": each.mean(axis=0).tolist(),
+    }
+    return Score("downstream_accuracy", value, reference=_REFERENCE, constants=constants, **span)
+
+
+def transferred_accuracy(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    unseen_codes: ArrayLike,
+    unseen_factors: ArrayLike,
+    *,
+    interval: bool = True,
+) -> Score:
+    """Mean accuracy, over factors, of linear predictors trained on some codes and tested on codes of another kind.
+
+    It says whether what was learned of seen combinations of factors holds for unseen ones. The interval covers the
+    accuracy of these predictors on infinitely many codes of the second kind.
+
+    Args:
+        codes: (n, latents) to train on.
+        factors: (n, K) their factor values; continuous ones are cut into 20 bins over both kinds.
+        unseen_codes: (m, latents) to test on.
+        unseen_factors: (m, K) their factor values.
+        interval: whether to compute one.
+
+    References:
+        Locatello et al. 2019, section 5.5 (downstream tasks), of unseen combinations.
+
+    Example:
+        >>> v = np.stack(np.meshgrid(range(2), range(2)), -1).reshape(-1, 2).repeat(20, axis=0)
+        >>> seen = v.sum(axis=1) > 0
+        >>> transferred_accuracy(v[seen], v[seen], v[~seen], v[~seen]).value
+        1.0
+
+    """
+    (z, v), (unseen, truth) = check_pair(codes, factors, 20), check_pair(unseen_codes, unseen_factors, 1)
+    if z.shape[1] != unseen.shape[1] or v.shape[1] != truth.shape[1]:
+        raise UnweaveError(
+            f"codes and unseen_codes must have the same latents, and their factors the same columns, got "
+            f"{z.shape[1]} and {unseen.shape[1]} latents, {v.shape[1]} and {truth.shape[1]} factors"
+        )
+    rows = np.arange(len(z) + len(unseen))
+    classes, _ = factor_classes(np.vstack([v, truth]))
+    both = standardised(np.vstack([z, unseen]), z)
+    trial = Trial(both, classes, rows[: len(z)], rows[len(z) :], np.random.default_rng(0))
+    right, _ = _right(trial, trial.train, "linear")
+    value, span = float(right.mean()), no_span()
+    if interval:
+        low, high = interval_of_terms(value, right.mean(axis=1))
+        covers = "the accuracy of these predictors on infinitely many unseen codes"
+        span = Span(low=low, high=high, corrected=None, no_interval="", covers=covers)
+    constants = {
+        "predictor": "linear",
+        "training_samples": len(z),
+        "test_samples": len(unseen),
+        "chance": _chance(trial),
+        "of_factors": right.mean(axis=0).tolist(),
     }
     return Score("downstream_accuracy", value, reference=_REFERENCE, constants=constants, **span)
 

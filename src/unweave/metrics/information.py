@@ -66,16 +66,15 @@ class JointCounts:
     @classmethod
     def of(cls, binned: Integers, bins: int, classes: Integers, sizes: tuple[int, ...]) -> "JointCounts":
         """Count codes in bins 0 .. bins-1, (latents, n), against classes (n, K) of the given sizes."""
-        latents = len(binned)
-        rows = binned + bins * np.arange(latents)[:, None]
-        values, cells = np.ascontiguousarray(classes.T), np.empty_like(rows)
-        counts = []
-        for k, size in enumerate(sizes):
-            # In place: fresh memory for every factor would cost more than counting.
-            np.multiply(rows, size, out=cells)
-            cells += values[k]
-            table = np.bincount(cells.ravel(), minlength=latents * bins * size)
-            counts.append(table.reshape(latents, bins, size))
+        values = np.ascontiguousarray(classes.T)
+        counts = [np.empty((len(binned), bins, size), dtype=np.int64) for size in sizes]
+        # A latent at a time: fresh memory for all of them would cost more than counting.
+        cells = np.empty(binned.shape[1], dtype=np.int64)
+        for j, code in enumerate(binned):
+            for table, column, size in zip(counts, values, sizes, strict=True):
+                np.multiply(code, size, out=cells)
+                cells += column
+                table[j] = np.bincount(cells, minlength=bins * size).reshape(bins, size)
         n = binned.shape[1]
         of_codes = xlogy(rows_ := counts[0].sum(axis=2), rows_).sum(axis=1)
         of_factors = [float(xlogy(c, c).sum()) for c in (table[0].sum(axis=0) for table in counts)]

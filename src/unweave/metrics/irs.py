@@ -84,9 +84,11 @@ def irs(
     if bins is not None:
         table = equal_width_bins(table.astype(np.float64), bins).T
     groups = [_Groups.of(column, k) for k, column in enumerate(factor_classes(table)[0].T)]
-    weights = np.abs(codes - codes.mean(axis=0)).max(axis=0)
-    weights = np.where(weights > 1e-9 * np.maximum(np.abs(codes).max(axis=0), 1e-30), weights, 0.0)
-    deviations = np.stack([each.deviations(codes, share) for each in groups], axis=1)
+    mean, least, most = codes.mean(axis=0), codes.min(axis=0), codes.max(axis=0)
+    weights = np.maximum(most - mean, mean - least)
+    weights = np.where(weights > 1e-9 * np.maximum(np.maximum(most, -least), 1e-30), weights, 0.0)
+    work = np.empty_like(codes)
+    deviations = np.stack([each.deviations(codes, share, work) for each in groups], axis=1)
     alive = weights > 0
     robust = 1 - deviations / np.where(alive, weights, 1.0)[:, None]
     robust = np.where(alive[:, None], robust, 0.0)
@@ -133,16 +135,19 @@ class _Groups:
             )
         return cls(order, starts, counts)
 
-    def deviations(self, codes: Floats, share: float) -> Floats:
-        """The mean over values of the quantile of deviations of codes (n, latents), (latents,)."""
-        total, ordered = np.zeros(codes.shape[1]), codes[self.order]
+    def deviations(self, codes: Floats, share: float, work: Floats) -> Floats:
+        """The mean over values of the quantile of deviations of codes (n, latents), (latents,).
+
+        ``work`` is an array like ``codes`` that is overwritten: fresh memory costs more than arithmetic.
+        """
+        total, ordered = np.zeros(codes.shape[1]), np.take(codes, self.order, axis=0, out=work, mode="clip")
         for start, count in zip(self.starts.tolist(), self.counts.tolist(), strict=True):
             group = ordered[start : start + count]
             group -= np.add.reduce(group, axis=0) / count
             if share == 1:
                 total += np.abs(group).max(axis=0)
                 continue
-            away = np.abs(group.T)
+            away = np.abs(group.T, order="C")
             place = share * (count - 1)
             below = int(place)
             away.partition(below, axis=1)
@@ -169,10 +174,10 @@ def _error(codes: Floats, groups: list[_Groups], share: float, ends: Floats) -> 
     """The standard error of the score; ``ends`` are those of the largest and the least code, (2, latents)."""
     n = len(codes)
     equal = float(np.sqrt(np.log(n)))
-    centred = codes - codes.mean(axis=0)
+    centred = np.ascontiguousarray((codes - codes.mean(axis=0)).T)
     moved, moves = 0.0, np.zeros(n)
     spread, spreads = 0.0, np.zeros(n)
-    for j, code in enumerate(centred.T):
+    for j, code in enumerate(centred):
         size, effect = _deviation(code, groups[j], share, equal)
         moved, moves = moved + size, moves + effect
         above, below = -code, code.copy()
@@ -190,26 +195,45 @@ def _error(codes: Floats, groups: list[_Groups], share: float, ends: Floats) -> 
 
 def _deviation(code: Floats, groups: _Groups, share: float, equal: float) -> tuple[float, Floats]:
     """The mean over values of the quantile of deviations, and the effect of each sample on it, (n,)."""
-    total, effects = 0.0, np.zeros(len(code))
-    values = len(groups.counts)
-    for start, count in zip(groups.starts.tolist(), groups.counts.tolist(), strict=True):
-        rows = groups.order[start : start + count]
-        centred = code[rows]
-        centred -= centred.mean()
-        away, weight = np.abs(centred), len(code) / count / values
-        if share == 1:
-            last = int(away.argmax())
-            size, side, own = float(away[last]), float(np.sign(centred[last])), np.zeros(count)
-            own[last] = count * maximum_errors(away[:, None])[0]
-        else:
-            width = min(share, 1 - share) / 2
-            ranked = np.sort(away)
-            places = np.array([share - width, share, share + width]) * (count - 1)
-            below, size, above = np.interp(places, np.arange(count), ranked).tolist()
-            own = (share - (away <= size)) * (above - below) / (2 * width)
-            # Where deviations to one side outnumber the others, an error of the mean shifts the quantile too.
-            near = np.sign(centred[(away >= below) & (away <= above)])
-            side = float(near.mean()) if abs(near.sum()) > equal * np.sqrt(len(near)) else 0.0
-        total += size / values
-        effects[rows] = weight * (own - side * centred)
-    return total, effects
+    starts, counts = groups.starts, groups.counts
+    value = np.repeat(np.arange(len(counts)), counts)
+    centred = code[groups.order]
+    centred -= (np.add.reduceat(centred, starts) / counts)[value]
+    away = np.abs(centred)
+    if share == 1:
+        size = np.maximum.reduceat(away, starts)
+        side, own = _of_maxima(centred, away, groups)
+    else:
+        width = min(share, 1 - share) / 2
+        places = starts + np.array([share - width, share, share + width])[:, None] * (counts - 1)
+        # All values are ranked at once: those of later ones are lifted beyond those of earlier ones.
+        lift = 2 * float(away.max()) * np.arange(len(counts))
+        below, size, above = _at(away + lift[value], places) - lift
+        own = (share - (away <= size[value])) * ((above - below) / (2 * width))[value]
+        # Where deviations to one side outnumber the others, an error of the mean shifts the quantile too.
+        near = (away >= below[value]) & (away <= above[value])
+        sides, found = (
+            np.add.reduceat(x, starts) for x in (np.sign(centred) * near, near.astype(np.float64))
+        )
+        side = np.where(np.abs(sides) > equal * np.sqrt(found), sides / np.maximum(found, 1.0), 0.0)
+    effects = np.empty(len(code))
+    effects[groups.order] = (len(code) / counts / len(counts))[value] * (own - side[value] * centred)
+    return float(size.mean()), effects
+
+
+def _of_maxima(centred: Floats, away: Floats, groups: _Groups) -> tuple[Floats, Floats]:
+    """For each value the side of its largest deviation, and the effect of each sample on that deviation, (n,)."""
+    side, own = np.zeros(len(groups.counts)), np.zeros(len(away))
+    for v, (start, count) in enumerate(zip(groups.starts.tolist(), groups.counts.tolist(), strict=True)):
+        of_value = away[start : start + count]
+        last = start + int(of_value.argmax())
+        side[v], own[last] = np.sign(centred[last]), count * maximum_errors(of_value[:, None])[0]
+    return side, own
+
+
+def _at(values: Floats, place: Floats) -> Floats:
+    """What stands at places, which may lie between whole numbers, if the values are sorted."""
+    low = place.astype(np.int64)
+    high = np.minimum(low + 1, len(values) - 1)
+    ranked = np.partition(values, np.unique(np.concatenate([low, high], axis=None)))
+    return np.asarray(ranked[low] + (place - low) * (ranked[high] - ranked[low]))

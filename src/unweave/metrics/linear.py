@@ -144,6 +144,7 @@ class Loss:
         self._own = np.arange(n) * classes + labels
         self._p: Floats = np.empty((n, classes), kind)
         self._work: Floats = np.empty((n, classes), kind)
+        self._weighted: Floats = np.empty((n, classes), kind)
         self.scale: Scale | None = None
 
     def cost(self, beta: Floats) -> float:
@@ -224,7 +225,7 @@ class Loss:
     def step(self, gradient: Floats, to: float = 0.1) -> Floats:
         """Newton's step by conjugate gradients, until the square of its error falls to the share ``to``."""
         n, p = len(self.design), self._p
-        weighted = self.w[:, None] * p
+        weighted = np.multiply(self.w[:, None], p, out=self._weighted)
         more = self.penalty + 1e-10 * n
         solve = self._class_scale(weighted) if self.scale is None else self.scale
 

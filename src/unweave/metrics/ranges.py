@@ -37,15 +37,9 @@ class Ends:
     @classmethod
     def of(cls, codes: Floats) -> "Ends":
         """The ends of codes (n, latents)."""
-        n, rows = len(codes), np.ascontiguousarray(codes.T)
-        count = min(TOP, n)
-        sorted_ends = np.partition(rows, [count - 1, n - count], axis=1)
-        mean = rows.mean(axis=1)
-        low, high = (
-            np.sort(sorted_ends[:, :count], axis=1).T,
-            np.sort(sorted_ends[:, n - count :], axis=1).T[::-1],
-        )
-        return cls(np.stack([mean - low, high - mean]), mean, rows.std(axis=1))
+        mean = codes.mean(axis=0)
+        found = [_furthest(code - centre) for code, centre in zip(codes.T, mean, strict=True)]
+        return cls(np.stack(found, axis=2), mean, codes.std(axis=0))
 
     @property
     def range(self) -> Floats:
@@ -95,6 +89,16 @@ class Ends:
         return bool(np.any(errors > HEAVY * self.range))
 
 
+def _furthest(code: Floats) -> Floats:
+    """How far the codes at both ends are from 0, (2, TOP), the furthest first."""
+    count = min(TOP, len(code))
+    some = code[:: max(1, len(code) // 1_000)]
+    # As many of some codes are as far out, so those of all are further: few need to be sorted.
+    edges = np.partition(some, [count - 1, len(some) - count]) if len(some) >= count else np.sort(code)
+    low, high = np.sort(code[code <= edges[count - 1]]), np.sort(code[code >= edges[-count]])
+    return np.stack([-low[:count], high[::-1][:count]])
+
+
 def wider_bins(codes: Floats, ends: Ends, bins: int) -> Integers | None:
     """Bins of the codes, (latents, n), over :meth:`Ends.wider`; None if that is wider by more than a tenth.
 
@@ -121,9 +125,11 @@ def fine_bins(codes: Floats, bins: int, low: Floats, span: Floats) -> Integers:
 
     """
     parts = bins * FINE
-    scaled = codes.T - low[:, None]
-    scaled *= (parts / np.maximum(span, 1e-300))[:, None]
-    return np.clip(scaled, 0.0, parts - 1, out=scaled).astype(np.int64)
+    found = np.empty(codes.T.shape, dtype=np.int64)
+    for place, code, start, width in zip(found, codes.T, low, span, strict=True):
+        scaled = (code - start) * (parts / max(float(width), 1e-300))
+        place[:] = np.clip(scaled, 0.0, parts - 1, out=scaled)
+    return found
 
 
 def shifted_counts(fine: Integers, bins: int, outward: Floats, classes: Integers, size: int) -> Floats:
@@ -146,11 +152,11 @@ def shifted_counts(fine: Integers, bins: int, outward: Floats, classes: Integers
 
     """
     latents, parts = len(fine), bins * FINE
-    cells = fine * size
-    cells += classes + (parts * size * np.arange(latents))[:, None]
-    counted = np.bincount(cells.ravel(), minlength=latents * parts * size).reshape(latents, parts, size)
     total = np.zeros((latents, parts + 1, size))
-    np.cumsum(counted, axis=1, out=total[:, 1:])
+    # A latent at a time: fresh memory for all of them would cost more than counting.
+    for code, counted in zip(fine, total, strict=True):
+        table = np.bincount(code * size + classes, minlength=parts * size).reshape(parts, size)
+        np.cumsum(table, axis=0, out=counted[1:])
     # Edges in parts: they move the more the nearer they are to that end.
     way = np.linspace(0.0, 1.0, bins + 1)
     edges = (way - (1 - way) * outward[:, 0, :, None] + way * outward[:, 1, :, None]) * parts

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 from unweave.errors import UnweaveError
 from unweave.metrics.validation import Floats
 
-AT_THIS_NUMBER = "the mean over samples of this number of codes"
+AT_THIS_NUMBER = "the mean over samples of this number of codes, not the value of infinitely many"
 """What an interval covers that is not of the value of infinitely many codes."""
 
 
