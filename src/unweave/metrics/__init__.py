@@ -11,6 +11,7 @@ from unweave.metrics.aggregate import log_joint, log_marginals
 from unweave.metrics.agreement import Agreement, Sensitivity, agreement, sensitivity
 from unweave.metrics.beta_vae import beta_vae_score, beta_vae_score_of
 from unweave.metrics.dci import dci
+from unweave.metrics.dci_es import dci_es
 from unweave.metrics.decomposition import (
     classifier_total_correlation,
     decomposition,
@@ -85,6 +86,7 @@ __all__ = [
     "choose_metrics",
     "classifier_total_correlation",
     "dci",
+    "dci_es",
     "dcimig",
     "decomposition",
     "distance_matrices",
