@@ -4,7 +4,8 @@ import contextlib
 import json
 import os
 import platform
-from collections.abc import Iterator
+import shutil
+from collections.abc import Collection, Iterator
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -58,23 +59,68 @@ def check_free(folder: Path, config: Config) -> bool:
     return False
 
 
-def publish(folder: Path, config: Config, command: str | None, minutes: float | None = None) -> None:
+def publish(folder: Path, config: Config, command: str | None, minutes: float | None = None) -> bool:
     """Make the folder of a run with its config; one that exists, with nothing but a part of this, is completed.
+
+    Returns whether this call made the run; another process may have done so at the same time.
 
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp()) / "run"
         >>> publish(folder, Config.read(words=["data=circles"]), None)
+        True
         >>> sorted(path.name for path in folder.iterdir())
         ['config.yaml', 'manifest.jsonl', 'run.json']
     """
     contents = {CONFIG: config.to_yaml().encode(), RUN: about(config, command, minutes)}
     manifest = b"".join(artefacts.entry(name, data) for name, data in contents.items())
     if atomic.publish(folder, {**contents, artefacts.MANIFEST: manifest}):
-        return
-    if not check_free(folder, config):  # nobody else has made it: it was there, empty or begun
-        for name, data in contents.items():
-            artefacts.write(folder / name, data)
+        return True
+    if check_free(folder, config):
+        return False
+    for name, data in contents.items():  # nobody else has made it: it was there, empty or begun
+        artefacts.write(folder / name, data)
+    return True
+
+
+def entries(folder: Path) -> set[str] | None:
+    """The names in a folder; ``None`` if there is no such folder.
+
+    Example:
+        >>> entries(Path("nowhere"))
+    """
+    try:
+        return {entry.name for entry in folder.iterdir()}
+    except OSError:
+        return None
+
+
+def withdraw(folder: Path, before: Collection[str] | None) -> None:
+    """Remove a run that was published a moment ago and has not taken a step; what was there before stays.
+
+    ``run.json`` goes last: a process that is killed meanwhile leaves a run that can be trained, or no run.
+
+    Args:
+        folder: of the run.
+        before: the names that were in the folder; none: there was no folder.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp()) / "run"
+        >>> _ = publish(folder, Config.read(words=["data=circles"]), None)
+        >>> withdraw(folder, None)
+        >>> folder.exists()
+        False
+    """
+    with contextlib.suppress(OSError):  # what cannot be removed stays, and the run with it
+        made = sorted((entries(folder) or set()) - set(before or ()), key=lambda name: (name == RUN, name))
+        for path in (folder / name for name in made):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        if before is None:
+            folder.rmdir()
 
 
 def about(config: Config, command: str | None, minutes: float | None = None) -> bytes:
