@@ -222,6 +222,24 @@ def test_constructors_take_finite_weights_only(value: float) -> None:
             make()
 
 
+@pytest.mark.parametrize("of", [data.XYSquares, data.Circles])
+def test_an_image_that_no_memory_holds_is_refused(of: type[data.Dataset]) -> None:
+    with pytest.raises(
+        UnweaveError, match=r"one image of .* at this size needs at least 1\.38e\+10 GB of memory"
+    ):
+        of(size=2**31)  # type: ignore[call-arg]
+
+
+def test_memory_that_numpy_does_not_find_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        memory, "available", lambda: None
+    )  # as on a system that does not say how much is free
+    with pytest.raises(
+        UnweaveError, match=r"data XYSquares needs more memory than there is \(Unable to allocate"
+    ):
+        data.XYSquares(size=2**31)
+
+
 def test_a_negative_number_of_images_is_told() -> None:
     rng = np.random.default_rng(0)
     pixels = data.Arrays.from_arrays(np.zeros((3, 8, 8), np.uint8))

@@ -122,7 +122,9 @@ def conclude(sweep: "Sweep", execution: Execution) -> None:
         if member.run.status == "failed":
             execution.print_line(f"failed: {member.run.reason}; see: unweave runs log {member.run.folder}")
     for variant, reason in sweep.refused.items():
-        execution.print_line(f"left out: {variant}: {reason}")
+        print_line(
+            f"left out: {variant}: {reason}"
+        )  # even if quiet: it is why the command does not end with 0
     if not execution.no_report:
         from unweave.reports import write_sweep_report
 

@@ -23,6 +23,8 @@ LARGEST_RATIO = 1032
 """Bytes that one byte of the compression of zip files can stand for at most."""
 
 _BLOCK = 1 << 25
+_HEADER_DAMAGE: tuple[type[Exception], ...] = (*ARCHIVE_DAMAGE, SyntaxError, tokenize.TokenError)
+"""What numpy raises for a damaged header: it is a Python literal."""
 
 
 def blocks(rows: int, row_bytes: int, multiple: int = 1) -> Iterator[slice]:
@@ -133,7 +135,7 @@ class Npz:
                 return _npy_header(member)
         except UnweaveError as error:
             raise UnweaveError(f"{key} in {self.path}: {error}") from None
-        except (*ARCHIVE_DAMAGE, SyntaxError, tokenize.TokenError) as error:  # the header is a Python literal
+        except _HEADER_DAMAGE as error:
             raise self._unreadable(error) from None
 
     def _open(self, key: str, header: bool = True) -> IO[bytes]:

@@ -1,11 +1,12 @@
 """The folder of a run comes into being: with all its first files at once, or not at all."""
 
 import contextlib
+import functools
 import json
 import os
 import platform
 import shutil
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -138,7 +139,7 @@ def about(config: Config, command: str | None, minutes: float | None = None) -> 
         "command": command,
         **({} if minutes is None else {"minutes": minutes}),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(),
+        "versions": versions(),
         "parts": {name: part.code.to_config() for name, part in config.outside_parts.items() if part.code},
         "config": config.to_mapping(),  # as in config.yaml; JSON is faster to read for the index
     }
@@ -171,10 +172,17 @@ def _is_begun(folder: Path, config: Config) -> bool:
         return False
 
 
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
+@functools.cache
+def versions() -> Mapping[str, str]:
+    """The versions of the software that makes runs, looked up once: a sweep makes thousands of them.
+
+    Example:
+        >>> sorted(versions())[:2]
+        ['machine', 'numpy']
+    """
+    found = {"python": platform.python_version()}
     for package in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
-            versions[package] = version(package)
-    versions["machine"] = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    return versions
+            found[package] = version(package)
+    found["machine"] = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return found

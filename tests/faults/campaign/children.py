@@ -60,14 +60,23 @@ def warm() -> None:
 
     torch.set_num_threads(1)
     import unweave.cli
+    import unweave.recipes.catalogue
+    import unweave.reports
     import unweave.runs.check
     import unweave.runs.evaluation
+    import unweave.runs.tune
     from unweave import memory
 
     unweave.runs.evaluation.SAMPLES = 200  # type: ignore[misc]
     unweave.runs.evaluation.DECODED = 50  # type: ignore[misc]
     memory.available = lambda: FREE
     _import_what_a_child_imports()
+    from unweave.runs import publishing
+    from unweave.runs.config import SLOTS
+
+    # What is read once in a process is read here: what installed packages offer, and their versions.
+    assert all(len(slot) for slot in SLOTS.values())
+    assert publishing.versions()
     gc.collect()
     gc.freeze()  # children would copy every page that the collector touches
 

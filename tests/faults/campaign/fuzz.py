@@ -341,12 +341,13 @@ def line(chance: random.Random, place: Path, number: int) -> tuple[str, list[str
             _npz_bomb(chance, path)
         else:
             _npz(chance, path, scored)
-        short = ["latents=2", "steps=1", "batch_size=2", "encoder=MLP", "decoder=MLP"]
+        short = ["latents=2", "steps=1", "batch_size=2", *TINY_PARTS["encoder"][0], *TINY_PARTS["decoder"][0]]
         return kind, ["score", str(path)] if scored else ["train", str(path), *short, *quick]
     if kind == "pictures":
         folder = place / f"p{number}"
         _pictures(chance, folder)
-        short = ["data.size=16", "latents=2", "steps=1", "batch_size=2", "encoder=MLP", "decoder=MLP"]
+        short = ["data.size=16", "latents=2", "steps=1", "batch_size=2"]
+        short += [*TINY_PARTS["encoder"][0], *TINY_PARTS["decoder"][0]]
         return kind, ["train", str(folder), *short, *quick]
     if kind == "run files":
         folder = place / f"r{number}" / "run"
@@ -357,6 +358,7 @@ def line(chance: random.Random, place: Path, number: int) -> tuple[str, list[str
         commands += [["evaluate", str(folder)], ["runs", "check", "--repair", *root]]
         return kind, chance.choice([*commands, ["runs", "compare", "run", "run", *root]])
     first = ["runs", "train", "evaluate", "score", "report", "options", "metrics", "papers", "sweep", "data"]
+    first += ["tune", "agreement", "prior", "theory", "reproduce"]
     words = [chance.choice(first)]
     more = [
         "list",
@@ -384,6 +386,7 @@ def line(chance: random.Random, place: Path, number: int) -> tuple[str, list[str
         "compare",
     ]
     words += [chance.choice([*more, *HOSTILE]) for _ in range(chance.randint(0, 4))]
+    words += ["--dry-run"] if words[0] == "reproduce" else []  # a whole paper takes longer than anybody waits
     return kind, [word for word in words if word != "--debug"]
 
 
