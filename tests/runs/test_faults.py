@@ -205,6 +205,17 @@ def test_a_study_without_a_run_that_can_be_trained_leaves_nothing(
     assert [path.name for path in tmp_path.iterdir()] == ["study.yaml"]
 
 
+def test_a_reproduction_with_a_change_that_cannot_be_trained_leaves_no_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["reproduce", "sbd-fig4", "objective.beta=-1", "--scale", "smoke", "--executor", "inline"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*words, "--out", str(tmp_path / "out"), "--quiet"])
+    assert ended.value.code == 2
+    assert "objective.beta must be at least 0, got -1" in capsys.readouterr().err
+    assert list(tmp_path.rglob("run.json")) == []
+
+
 # 2: readers
 
 
