@@ -237,8 +237,11 @@ def absolute(reference: str) -> str:
     return f"{Path(place).expanduser().resolve()}:{name}" if place.endswith(".py") else reference
 
 
-_installed = functools.cache(importlib.metadata.entry_points)
-"""The entry points of all installed packages, whose files are read once for all groups."""
+@functools.cache
+def _installed() -> dict[str, list[importlib.metadata.EntryPoint]]:
+    """What all installed packages offer, by group: their files are read once, not once for each slot."""
+    found = importlib.metadata.entry_points()
+    return {group: list(found.select(group=group)) for group in found.groups}
 
 
 @functools.cache
@@ -250,7 +253,7 @@ def entry_points_of(group: str) -> dict[str, importlib.metadata.EntryPoint]:
         {}
     """
     found: dict[str, importlib.metadata.EntryPoint] = {}
-    for point in _installed().select(group=group):
+    for point in _installed().get(group, ()):
         if point.name in found and found[point.name].value != point.value:
             logger.warning(
                 "two packages offer %s in %s (%s and %s); the first is used",

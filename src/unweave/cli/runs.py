@@ -10,7 +10,7 @@ from unweave.cli.commands import cli
 from unweave.cli.flags import out_flag
 from unweave.cli.target import run_folder
 from unweave.cli.terminal import as_typed, prepare_logging, print_line, print_table
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, visible
 
 if TYPE_CHECKING:
     from unweave.runs.run_index import RunIndex
@@ -90,7 +90,7 @@ def log(run: str, root: Path) -> None:
     """Print the log of a run; for a failed run it includes the traceback."""
     from unweave.runs.listing import log_of
 
-    click.echo(log_of(run_folder(run, root)), nl=False)
+    click.echo(visible(log_of(run_folder(run, root)), lines=True), nl=False)
 
 
 @runs.command("rm")

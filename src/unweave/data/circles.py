@@ -9,6 +9,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.data.dataset import Batch, Dataset, channels_last
+from unweave.data.pictures import check_size
 from unweave.data.space import Array, FactorSpace
 from unweave.errors import UnweaveError, check_choice
 
@@ -106,6 +107,7 @@ class Circles(Dataset):
             raise UnweaveError(f"blank of Circles must be a fraction from 0 to below 1, got {blank!r}")
         if not isinstance(size, int) or isinstance(size, bool) or size < 8:
             raise UnweaveError(f"size of Circles must be a whole number of pixels from 8 up, got {size!r}")
+        check_size(size, "Circles")
         for name, number in (("finite", finite), ("supersampling", supersampling)):
             if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
                 raise UnweaveError(f"{name} of Circles must be a whole number from 1 up, got {number!r}")

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unweave import memory
 from unweave.errors import UnweaveError
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def pixels_of(item: Any) -> "NDArray[Any] | Image":
 
 
 def check_size(size: object, of: str) -> int:
-    """`size` if it is a whole number of pixels, else an error.
+    """`size` if it is a whole number of pixels and one image of that height and width fits into memory, else an error.
 
     Example:
         >>> check_size(64, "Folder")
@@ -175,6 +176,7 @@ def check_size(size: object, of: str) -> int:
     """
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise UnweaveError(f"size of {of} must be a whole number of pixels from 1 up, got {size!r}")
+    memory.check(3.0 * size**2, f"one image of {of} at this size", "choose a smaller data.size")
     return size
 
 

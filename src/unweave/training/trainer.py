@@ -3,7 +3,7 @@
 import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, cast, get_args
 
@@ -246,8 +246,7 @@ class Trainer:
         state, steps = self.state, self.settings.steps
         self.resume()
         last_save = time.monotonic()
-        generators = [self.device] if self.device.type == "cuda" else []
-        with cpu.flushed_denormals(), torch.random.fork_rng(devices=generators):
+        with self._steps():
             try:
                 while state.step < steps and not state.has_settled:
                     self._report(self.step())
@@ -266,6 +265,19 @@ class Trainer:
         early = state.step < steps
         reason = f"the loss fell no further for {self.settings.patience} steps" if early else None
         return Outcome("finished", state.step, reason)
+
+    def rehearse(self) -> None:
+        """Take the first step, saving and reporting nothing: whatever makes training impossible fails here."""
+        with self._steps(), contextlib.suppress(DivergedError):
+            self._start()
+            self.step()
+
+    @contextlib.contextmanager
+    def _steps(self) -> Iterator[None]:
+        """Inside, steps are taken; afterwards the generators of random numbers are as they were."""
+        generators = [self.device] if self.device.type == "cuda" else []
+        with cpu.flushed_denormals(), torch.random.fork_rng(devices=generators):
+            yield
 
     def step(self) -> StepLosses:
         """One update of the model, then the turns of the critic; the state counts one step more.
@@ -319,12 +331,15 @@ class Trainer:
         if saved is not None:
             self.state.restore(saved)
         else:
-            self._initialise_prior()
-            self.settings.schedule.start(self.state.model)
+            self._start()
             if checkpoints:  # an intact state always exists, and an unwritable folder fails at once
                 checkpoints.save(self.state.to_checkpoint())
         if self.resumed is not None:
             self.resumed(self.state.step)
+
+    def _start(self) -> None:
+        self._initialise_prior()
+        self.settings.schedule.start(self.state.model)
 
     def _newest(self) -> State | None:
         """The newest checkpoint that is intact and fits; others are set aside."""
