@@ -1,6 +1,5 @@
 """DEC figure 3: the aggregate posterior of the pinwheel for every alpha and beta."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,8 +66,8 @@ def least_share(done: Ablation) -> Array:
 )
 def figure_3(job: Job) -> Conclusion:
     """All VAEs of the grid, trained at once; overlap and mismatch as numbers."""
-    alphas: Sequence[float] = job.pick(smoke=(0.0, 3.0), small=ALPHAS, paper=ALPHAS)
-    betas: Sequence[float] = job.pick(smoke=(0.1, 1.2), small=BETAS, paper=BETAS)
+    alphas: tuple[float, ...] = job.pick(smoke=(0.0, 3.0), small=ALPHAS, paper=ALPHAS)
+    betas: tuple[float, ...] = job.pick(smoke=(0.1, 1.2), small=BETAS, paper=BETAS)
     seeds = job.pick(smoke=2, small=4, paper=10)
     done = ablation(alphas, betas, seeds=seeds, steps=job.pick(smoke=5, small=500, paper=500), tell=job.tell)
     overlap, mismatch = overlap_and_mismatch(done)
