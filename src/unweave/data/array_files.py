@@ -156,7 +156,7 @@ class Npz:
                         )
                     yield np.frombuffer(bytearray(content), dtype).reshape(n, *shape[1:])  # may be written to
                 member.read(1)  # at the end the checksum is compared
-        except (OSError, *ARCHIVE_DAMAGE) as error:
+        except ARCHIVE_DAMAGE as error:
             raise self._unreadable(error) from None
 
     def _header(self, key: str) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
