@@ -294,19 +294,6 @@ def export(model: "TrainedModel", kind: str, folder: Path | None, quiet: bool) -
         print_line(f"compared by batches of {' and '.join(map(str, BATCHES))} images")
 
 
-@cli.command("models")
-def list_models() -> None:
-    """List the models that are kept under a name: MODEL of `encode`, `traverse` and the others."""
-    from unweave.models import kept
-    from unweave.models.places import PLACES, places
-
-    found = kept()
-    if found:
-        print_table([["model", "folder"], *([known, str(folder)] for known, folder in found.items())])
-    looked = ", ".join(map(str, places())) or "nowhere"
-    print_line(f"{len(found)} kept models; looked in {looked} (set {PLACES} for other folders)")
-
-
 def _images(count: int) -> str:
     return f"{count:,} image" if count == 1 else f"{count:,} images"
 

@@ -3,7 +3,11 @@
 import os
 from pathlib import Path
 
+from unweave import atomic
 from unweave.errors import plain, unknown
+from unweave.runs.config import read_file
+from unweave.runs.publishing import CONFIG
+from unweave.runs.status import SCORES
 
 WEIGHTS = "model.safetensors"
 PLACES = "UNWEAVE_MODELS"
@@ -55,3 +59,28 @@ def find(name: str) -> Path:
     if plain(name) not in by_plain:
         raise unknown("model", name, models)
     return by_plain[plain(name)]
+
+
+def facts(folder: Path) -> list[str]:
+    """What is known of a kept model, as the cells of a row: name, data, method, steps, NLL, MIG, FactorVAE score, size.
+
+    Example:
+        >>> import tempfile
+        >>> facts(Path(tempfile.mkdtemp()))[1:]
+        ['', '', '', '', '', '', '0.0']
+    """
+    config = read_file(folder / CONFIG) if (folder / CONFIG).is_file() else {}
+    scores = atomic.read_json(folder / SCORES, default={})
+
+    def part(slot: str) -> str:
+        chosen = config.get(slot)
+        return str(chosen.get("name", "")) if isinstance(chosen, dict) else str(chosen or "")
+
+    def value(score: str) -> str:
+        return f"{scores[score]['value']:.3f}" if score in scores else ""
+
+    paired = part("pairing") if part("pairing") != "none" else ""
+    method = " ".join(word for word in (part("objective"), paired, part("decoder")) if word)
+    size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
+    numbers = [value(score) for score in ("nll", "mig", "factor_vae_score")]
+    return [folder.name, part("data"), method, str(config.get("steps", "")), *numbers, f"{size / 1e6:.1f}"]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from unweave.models.images import ImageSource
     from unweave.models.interpolate import Interpolation
     from unweave.models.neighbours import Neighbours
+    from unweave.models.saving import Precision
     from unweave.models.traverse import Traversal
 
 
@@ -138,11 +139,18 @@ class TrainedModel:
         """The number of the latent that a word stands for: its name, ``z3`` or 3."""
         return latent_names.number_of(word, self.latents, self.names)
 
-    def save(self, folder: str | Path, *, licence: str = "", overwrite: bool = False) -> Path:
+    def save(
+        self,
+        folder: str | Path,
+        *,
+        licence: str = "",
+        precision: "Precision | None" = None,
+        overwrite: bool = False,
+    ) -> Path:
         """Write the model to a folder that stands alone; see :func:`unweave.models.saving.save`."""
         from unweave.models.saving import save
 
-        return save(self, Path(folder), licence=licence, overwrite=overwrite)
+        return save(self, Path(folder), licence=licence, precision=precision, overwrite=overwrite)
 
     def name(self, latent: str | int, name: str) -> None:
         """Give a latent a name, and store it beside the weights if the model is from a folder."""

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
@@ -14,6 +13,7 @@ from unweave.plots.images import as_rgb, contact_sheet, image_grid
 from unweave.plots.saving import write_picture
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from PIL.Image import Image
 
 
@@ -78,7 +78,7 @@ def traversals(
     low: float = -2.0,
     high: float = 2.0,
     title: str | None = None,
-) -> Figure:
+) -> "Figure":
     """One row of images per latent, which is varied from ``low`` to ``high``; rows in the given order.
 
     Args:

@@ -96,7 +96,7 @@ def _check_arrays(path: Path) -> None:
     import zipfile
 
     content = artefacts.read(path)
-    with artefacts.structure_of(path, zipfile.BadZipFile, OSError, ValueError, EOFError):
+    with artefacts.structure_of(path, *atomic.ARCHIVE_DAMAGE):
         damaged = zipfile.ZipFile(io.BytesIO(content)).testzip()
         if damaged is not None:
             raise zipfile.BadZipFile(f"wrong checksum in {damaged}")

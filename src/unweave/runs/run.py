@@ -111,10 +111,11 @@ class Run:
         run._command, run._minutes = command, minutes
         return run
 
-    def publish(self) -> None:
-        """Make the folder of the run, unless it exists; several processes may do this at once."""
-        if not publishing.is_published(self.folder):
-            publishing.publish(self.folder, self.config, self._command, self._minutes)
+    def publish(self) -> bool:
+        """Make the folder of the run, unless it exists; several processes may do this at once. Whether this one did."""
+        if publishing.is_published(self.folder):
+            return False
+        return publishing.publish(self.folder, self.config, self._command, self._minutes)
 
     @property
     def command(self) -> str:
@@ -207,9 +208,36 @@ class Run:
                 stack.enter_context(self.held())
             trainer, session = self._prepare(str(torch.device(device)), settings, display, share)
             if not publishing.is_published(self.folder):
-                self.publish()  # now that nothing speaks against it
-                stack.enter_context(self.held())
+                stack.enter_context(self._begun(trainer))
             return self._run(trainer, session, stop)
+
+    def rehearse(self) -> None:
+        """Take the first step and forget it: an error says why the run cannot be trained. Nothing is written.
+
+        Example:
+            >>> config = Config.read(words=["data=circles", "data.size=32", "objective.beta=-1"])
+            >>> Run("nowhere", config).rehearse()
+            Traceback (most recent call last):
+            ...
+            unweave.errors.UnweaveError: objective.beta must be at least 0, got -1
+        """
+        with self.outside_code():
+            data = self._open_data()
+            model, objective = fresh(self.config, data.dataset, "cpu", self._channels(data))
+            Trainer(model, objective, data.dataset, settings_of(self.config, threads=1)).rehearse()
+
+    @contextlib.contextmanager
+    def _begun(self, trainer: Trainer) -> Iterator[None]:
+        """The folder of a run that nothing speaks against; gone again if not even its first step can be taken."""
+        before = publishing.entries(self.folder)
+        ours = self.publish()
+        with self.held():
+            try:
+                yield
+            except Exception:
+                if ours and not trainer.state.step:
+                    publishing.withdraw(self.folder, before)
+                raise
 
     def _is_finished(self) -> bool:
         """Whether the final weights are intact; damaged ones are told and set aside, so that they are trained again."""

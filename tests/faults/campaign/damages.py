@@ -1,5 +1,6 @@
 """Every file of a run, damaged in every way: never a wrong number in silence, never a traceback, nothing deleted."""
 
+import functools
 import io
 import json
 import os
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from campaign.children import Ended, in_child, say
-from campaign.kills import TINY, results
+from campaign.kills import TINY, Case, results
 
 FILES = (
     *(
@@ -24,8 +25,6 @@ FILES = (
     ),
     *("scores.json", "manifest.jsonl", "checkpoint"),
 )
-TRANSIENT = ("status.json", "manifest.jsonl", "history.jsonl")
-"""Written again by a session as a matter of course; a damaged history is kept, a damaged status says nothing more."""
 
 
 def _flip(at: float) -> Callable[[bytes, random.Random], bytes]:
@@ -144,7 +143,7 @@ class Scenes:
                 return "wrong", f"{ended.kind}: {ended.errors[-500:]}"
             if ended.kind == "sentence" and not ended.errors.strip():
                 return "wrong", "it failed without a word"
-        if after is not None and not _kept(run, path, name, after):
+        if after is not None and not _kept(path, name, after):
             return "wrong", "the damaged file is gone"
         if used.kind == "sentence":
             return "told", ""
@@ -193,11 +192,23 @@ def _restore(place: Path) -> None:
             path.chmod(0o755)
 
 
-def _kept(run: Path, path: Path, name: str, after: bytes) -> bool:
-    """Whether the damaged content is still somewhere, unless the file is written again as a matter of course."""
-    if name in TRANSIENT or (name == "checkpoint" and _is_intact(after)):
-        return True
-    return any(other.is_file() and other.read_bytes() == after for other in path.parent.iterdir())
+def _kept(path: Path, name: str, after: bytes) -> bool:
+    """Whether the damaged content is still somewhere, unless it is replaced as a matter of course."""
+    if name == "status.json" or (name == "checkpoint" and _is_intact(after)):
+        return True  # every session writes its status; an intact checkpoint makes place for newer ones
+    if name == "history.jsonl" and _is_torn(after):
+        return True  # the steps of a torn last line are taken again
+    present = [other.read_bytes() for other in path.parent.iterdir() if other.is_file()]
+    grown = name == "manifest.jsonl"  # lines are added to it
+    return any(content == after or (grown and content.startswith(after)) for content in present)
+
+
+def _is_torn(history: bytes) -> bool:
+    """Whether all lines of a history but the last are intact: a crash leaves such a file."""
+    from unweave.artefacts import opened_line
+
+    lines = [line for line in history.split(b"\n") if line]
+    return all(opened_line(line, sealed=True) is not None for line in lines[:-1])
 
 
 def _is_intact(checkpoint: bytes) -> bool:
@@ -219,9 +230,9 @@ def _values(content: bytes | None) -> object:
     return {key: score.get("value") for key, score in json.loads(content).items()}
 
 
-def cases(seed: int, folder: Path) -> Iterator[tuple[str, Callable[[], tuple[str, str]]]]:
+def cases(seed: int, folder: Path) -> Iterator[Case]:
     """Every file damaged in every way, with several places each."""
-    scenes = Scenes(folder)
+    made = Scenes(folder)
     chance = random.Random(seed)
     planned = [
         (which, name, kind, chance.randrange(1 << 30))
@@ -230,5 +241,5 @@ def cases(seed: int, folder: Path) -> Iterator[tuple[str, Callable[[], tuple[str
         for kind in (*KINDS, *KINDS, *PLACES)
     ]
     chance.shuffle(planned)
-    for number, (which, name, kind, own) in enumerate(planned):
-        yield f"damage, {which}", lambda n=number, a=(which, name, kind, own): scenes.case(n, *a)  # type: ignore[misc]
+    for number, case in enumerate(planned):
+        yield f"damage, {case[0]} run", f"damage {number}", functools.partial(made.case, number, *case)
