@@ -16,7 +16,8 @@ from unweave.data import Dataset
 from unweave.data.array_files import Npz
 from unweave.data.arrays import HDF5, Arrays
 from unweave.data.dataset import user_path
-from unweave.data.pictures import FORMATS, open_picture
+from unweave.data.image_files import find_files
+from unweave.data.pictures import open_picture
 from unweave.errors import UnweaveError
 from unweave.models.preparation import Preparation
 from unweave.references import is_reference
@@ -138,32 +139,15 @@ def _of_path(
     return DatasetImages(data.load(text), preparation, count, seed)
 
 
-@functools.cache
-def _endings() -> frozenset[str]:
-    """The endings of the picture formats that are read."""
-    import PIL.Image
-
-    return frozenset(ending for ending, kind in PIL.Image.registered_extensions().items() if kind in FORMATS)
-
-
 def _pictures_in(root: Path) -> list[tuple[str, Path]]:
     """The picture files of a folder and its subfolders, in order, by their path inside it; a line counts the others."""
-    found, others = [], 0
-    for folder, below, files in os.walk(root):
-        below[:] = [name for name in below if not name.startswith(".")]
-        for name in files:
-            if name.startswith("."):
-                continue
-            if Path(name).suffix.lower() in _endings():
-                path = Path(folder) / name
-                found.append((path.relative_to(root).as_posix(), path))
-            else:
-                others += 1
-    if not found:
+    found = find_files(root)
+    if not found.images:
         raise UnweaveError(f"folder {root} holds no pictures: put image files (png, jpg ...) into it")
-    if others:
-        logger.info("%s: %d files that are no pictures are left out", root, others)
-    return sorted(found)
+    if found.others:
+        count = len(found.others)
+        logger.info("%s: ignored %d other file%s", root, count, "s" if count > 1 else "")
+    return [(path.relative_to(root).as_posix(), path) for path in found.images]
 
 
 @final

@@ -59,12 +59,10 @@ def _located(word: str) -> Path:
         except UnweaveError as error:
             if "may be any of" in str(error):
                 raise
+    others = "give the folder of a run or a model, or a .safetensors file"
     if os.sep in word or word.endswith((".safetensors", ".yaml")) or not kept():
-        raise UnweaveError(
-            f"there is no {visible(word)}: give the folder of a run or a model, a .safetensors file, or the name of a "
-            f"kept model"
-        ) from None
-    raise unknown
+        raise UnweaveError(f"there is no {visible(word)}: {others}, or the name of a kept model") from None
+    raise UnweaveError(f"{unknown}; or {others}") from None
 
 
 def _of_folder(folder: Path, device: "torch.device | str") -> TrainedModel:

@@ -41,6 +41,7 @@ class DataFacts:
         crop: how pictures of other sizes were cut before they were resized, see :func:`unweave.data.pictures.fit`.
         space: the factors, if they are known.
         count: number of images; none: without end.
+        background: the colour behind transparent parts of pictures.
 
     Example:
         >>> facts = DataFacts((1, 64, 64), 0, FactorSpace(("x", "hue"), (32, (0.0, 1.0))), None)
@@ -52,6 +53,7 @@ class DataFacts:
     crop: int | None = 0
     space: FactorSpace | None = None
     count: int | None = None
+    background: str = "black"
 
     @classmethod
     def of(cls, config: Config, dataset: Dataset) -> "DataFacts":
@@ -62,10 +64,11 @@ class DataFacts:
             >>> DataFacts.of(config, config.make_dataset()).space.names
             ('x', 'y')
         """
-        crop = config.data.options.get("crop", 0)
+        options = config.data.options
+        crop, background = options.get("crop", 0), str(options.get("background", "black"))
         count = None if dataset.count is None else int(dataset.count)
         channels, height, width = map(int, dataset.image_shape)
-        return cls((channels, height, width), crop, dataset.space, count)
+        return cls((channels, height, width), crop, dataset.space, count, background)
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, numbers and strings."""
@@ -78,7 +81,8 @@ class DataFacts:
         channels, height, width = map(int, stored["image_shape"])
         sizes = None if stored["space"] is None else stored["space"]["sizes"]
         space = None if sizes is None else FactorSpace(stored["space"]["names"], [_size(s) for s in sizes])
-        return cls((channels, height, width), stored["crop"], space, stored["count"])
+        background = str(stored.get("background", "black"))
+        return cls((channels, height, width), stored["crop"], space, stored["count"], background)
 
 
 def _size(stored: Any) -> int | tuple[float, float]:
