@@ -270,7 +270,7 @@ def test_what_is_wrong_is_one_sentence(place: Path, capsys: pytest.CaptureFixtur
         (("encode", "nowhere", "."), "there is no nowhere"),
         (("encode", "run", "nowhere/"), "does not exist"),
         (("encode", "run", ".", "--out", "codes.txt"), "codes are written as .npz, .csv or .parquet"),
-        (("encode", "run", "run/config.yaml"), "cannot be read: config.yaml (it is not a picture)"),
+        (("encode", "run", "run/config.yaml"), "config.yaml is not an image: replace or remove it"),
         (("encode", ".", "."), "neither a run nor a model"),
         (("export", "run", "--format", "onyx"), "unknown format 'onyx': did you mean onnx?"),
         (("decode", "run", "nowhere.csv"), "does not exist"),

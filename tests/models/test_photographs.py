@@ -165,11 +165,32 @@ def test_a_broken_file_is_told_or_left_out(
     (folder / ".DS_Store").write_text("hello")
     with pytest.raises(UnweaveError) as caught:
         model.encode_to(folder, tmp_path / "codes.csv")
-    assert str(caught.value).startswith("2 of 52 pictures cannot be read: broken.jpg (it is broken: ")
-    assert "no picture.png (it is not a picture)" in str(caught.value)
+    assert str(caught.value).startswith("2 of 52 images cannot be read: broken.jpg ")
+    assert "no picture.png is not an image" in str(caught.value)
     assert not (tmp_path / "codes.csv").exists()
     with caplog.at_level("INFO", logger="unweave"):
         assert model.encode_to(folder, tmp_path / "codes.csv", skip_bad=True) == 50
-    assert "1 files that are no pictures are left out" in caplog.text
-    assert "2 of 52 pictures cannot be read" in caplog.text
+    assert "ignored 1 other file (notes.txt)" in caplog.text
+    assert "skipped 2 of 52 images that cannot be read" in caplog.text
     assert (tmp_path / "codes.csv").read_text().count("\n") == 51
+
+
+def test_transparent_parts_get_the_background_of_training(tmp_path: Path) -> None:
+    folder = tmp_path / "clear"
+    folder.mkdir()
+    clear = np.zeros((16, 16, 4), np.uint8)  # wholly transparent: nothing but the background is seen
+    for k in range(2):
+        Image.fromarray(clear).save(folder / f"{k}.png")
+    words = [
+        f"data={folder}",
+        "data.size=16",
+        "data.background=#204060",
+        "latents=2",
+        "steps=1",
+        "batch_size=2",
+    ]
+    run = Run.create(Config.read(words=words), tmp_path / "run")
+    run.train()
+    assert run.dataset().at([0])[0, :, 3, 3].tolist() == [32, 64, 96]
+    model = unweave.load(unweave.load(run.folder).save(tmp_path / "model"))
+    assert model.images(folder / "0.png").all().images[0, :, 3, 3].tolist() == [32, 64, 96]

@@ -16,7 +16,13 @@ from unweave.data import Dataset
 from unweave.data.array_files import Npz
 from unweave.data.arrays import HDF5, Arrays
 from unweave.data.dataset import user_path
-from unweave.data.pictures import FORMATS, open_picture
+from unweave.data.image_files import (
+    UnreadableImageError,
+    UnreadableImagesError,
+    find_files,
+    read_picture,
+    tell_others,
+)
 from unweave.errors import UnweaveError
 from unweave.models.preparation import Preparation
 from unweave.references import is_reference
@@ -25,9 +31,6 @@ logger = logging.getLogger("unweave")
 
 BLOCK = 256
 """Images that are read, encoded and written at a time."""
-
-_SHOWN = 8
-"""Files that an error names."""
 
 
 class ImageBlock(NamedTuple):
@@ -138,32 +141,11 @@ def _of_path(
     return DatasetImages(data.load(text), preparation, count, seed)
 
 
-@functools.cache
-def _endings() -> frozenset[str]:
-    """The endings of the picture formats that are read."""
-    import PIL.Image
-
-    return frozenset(ending for ending, kind in PIL.Image.registered_extensions().items() if kind in FORMATS)
-
-
 def _pictures_in(root: Path) -> list[tuple[str, Path]]:
     """The picture files of a folder and its subfolders, in order, by their path inside it; a line counts the others."""
-    found, others = [], 0
-    for folder, below, files in os.walk(root):
-        below[:] = [name for name in below if not name.startswith(".")]
-        for name in files:
-            if name.startswith("."):
-                continue
-            if Path(name).suffix.lower() in _endings():
-                path = Path(folder) / name
-                found.append((path.relative_to(root).as_posix(), path))
-            else:
-                others += 1
-    if not found:
-        raise UnweaveError(f"folder {root} holds no pictures: put image files (png, jpg ...) into it")
-    if others:
-        logger.info("%s: %d files that are no pictures are left out", root, others)
-    return sorted(found)
+    found = find_files(root)
+    tell_others(root, found)
+    return [(path.relative_to(root).as_posix(), path) for path in found.images]
 
 
 @final
@@ -186,8 +168,8 @@ class PictureImages(ImageSource):
         self.count = len(pictures)
 
     def blocks(self, size: int = BLOCK) -> Iterator[ImageBlock]:
-        """All pictures that can be read; at the end an error, or with ``skip_bad`` a warning, names the others."""
-        bad: list[str] = []
+        """All pictures that can be read; at the end an error names the others; with ``skip_bad``, a line counts them."""
+        bad: dict[str, str] = {}
         for start in range(0, self.count, size):
             names: list[str] = []
             images = []
@@ -195,33 +177,21 @@ class PictureImages(ImageSource):
                 try:
                     images.append(_pixels(picture, self.preparation))
                     names.append(name)
-                except UnweaveError as error:
-                    bad.append(f"{name} ({error})")
+                except UnreadableImageError as error:
+                    bad[name] = str(error)
             if images:
                 yield ImageBlock(names, np.stack(images), None)
+        if bad and (not self.skip_bad or len(bad) == self.count):
+            raise UnreadableImagesError(bad, self.count, remedy="--skip-bad")
         if bad:
-            more = f" and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
-            told = f"{len(bad)} of {self.count} pictures cannot be read: {', '.join(bad[:_SHOWN])}{more}"
-            if not self.skip_bad or len(bad) == self.count:
-                raise UnweaveError(f"{told}; remove them, or leave them out with --skip-bad")
-            logger.warning("%s; they are left out", told)
+            logger.info("skipped %d of %d images that cannot be read", len(bad), self.count)
 
 
 def _pixels(picture: Any, preparation: Preparation) -> NDArray[np.uint8]:
     """A picture, or that of a file, for a model; one phrase if it cannot be read."""
-    import PIL.Image
-
-    try:
-        if not isinstance(picture, Path):
-            return preparation.picture(picture)
-        with open_picture(picture) as opened:
-            return preparation.picture(opened)
-    except UnweaveError:
-        raise
-    except PIL.UnidentifiedImageError:
-        raise UnweaveError("it is not a picture") from None
-    except (OSError, ValueError, SyntaxError, EOFError, PIL.Image.DecompressionBombError) as error:
-        raise UnweaveError(f"it is broken: {' '.join(str(error).split())[:100]}") from None
+    if not isinstance(picture, Path):
+        return preparation.picture(picture)
+    return read_picture(picture, preparation.picture)
 
 
 @final

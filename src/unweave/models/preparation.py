@@ -29,6 +29,7 @@ class Preparation:
             of another form is squeezed.
         mean: of each channel, which the model itself subtracts; empty: none.
         std: of each channel, by which the model itself divides then; empty: none.
+        background: the colour behind transparent parts.
 
     Example:
         >>> import PIL.Image
@@ -40,6 +41,7 @@ class Preparation:
     crop: int | None = 0
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
+    background: str = "black"
 
     @classmethod
     def of(cls, data: DataFacts, model: Model) -> "Preparation":
@@ -47,8 +49,8 @@ class Preparation:
         for part in model.modules():
             if isinstance(part, Standardised):
                 mean, std = (tuple(values.flatten().tolist()) for values in (part.mean, part.std))
-                return cls(data.image_shape, data.crop, mean, std)
-        return cls(data.image_shape, data.crop)
+                return cls(data.image_shape, data.crop, mean, std, data.background)
+        return cls(data.image_shape, data.crop, background=data.background)
 
     def __str__(self) -> str:
         channels, height, width = self.image_shape
@@ -63,9 +65,11 @@ class Preparation:
         if channels not in (1, 3):
             raise UnweaveError(f"this model takes images of {channels} channels, which pictures do not have")
         if height == width:
-            pixels = fit(picture, height, channels, crop=self.crop)
+            pixels = fit(picture, height, channels, crop=self.crop, background=self.background)
         else:
-            pixels = _fit_oblong(picture, (width, height), channels, self.crop)
+            pixels = _fit_oblong(
+                opaque(picture, channels, self.background), (width, height), channels, self.crop
+            )
         return pixels.transpose(2, 0, 1)
 
     def array(self, images: Any, name: str = "images") -> NDArray[Any]:
@@ -154,7 +158,6 @@ def _fit_oblong(
     """Pixels (height, width, channels) of a picture for a model whose images are not square."""
     import PIL.Image
 
-    picture = opaque(picture, channels)
     if crop is not None:
         scale = min(picture.width / size[0], picture.height / size[1])
         wide, high = max(1, round(size[0] * scale)), max(1, round(size[1] * scale))

@@ -39,6 +39,7 @@ class DataFacts:
     Args:
         image_shape: (channels, height, width).
         crop: how pictures of other sizes were cut before they were resized, see :func:`unweave.data.pictures.fit`.
+        background: the colour behind transparent parts.
         space: the factors, if they are known.
         count: number of images; none: without end.
 
@@ -52,6 +53,7 @@ class DataFacts:
     crop: int | None = 0
     space: FactorSpace | None = None
     count: int | None = None
+    background: str = "black"
 
     @classmethod
     def of(cls, config: Config, dataset: Dataset) -> "DataFacts":
@@ -65,7 +67,8 @@ class DataFacts:
         crop = config.data.options.get("crop", 0)
         count = None if dataset.count is None else int(dataset.count)
         channels, height, width = map(int, dataset.image_shape)
-        return cls((channels, height, width), crop, dataset.space, count)
+        background = str(config.data.options.get("background", "black"))
+        return cls((channels, height, width), crop, dataset.space, count, background)
 
     def to_json(self) -> dict[str, Any]:
         """Plain lists, numbers and strings."""
@@ -78,7 +81,8 @@ class DataFacts:
         channels, height, width = map(int, stored["image_shape"])
         sizes = None if stored["space"] is None else stored["space"]["sizes"]
         space = None if sizes is None else FactorSpace(stored["space"]["names"], [_size(s) for s in sizes])
-        return cls((channels, height, width), stored["crop"], space, stored["count"])
+        background = stored.get("background", "black")  # the first files did not say it
+        return cls((channels, height, width), stored["crop"], space, stored["count"], background)
 
 
 def _size(stored: Any) -> int | tuple[float, float]:
