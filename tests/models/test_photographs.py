@@ -184,7 +184,7 @@ def test_transparent_parts_get_the_background_of_training(tmp_path: Path) -> Non
     words = [
         f"data={folder}",
         "data.size=16",
-        "data.background=#204060",
+        'data.background="#204060"',
         "latents=2",
         "steps=1",
         "batch_size=2",

@@ -168,7 +168,7 @@ class PictureImages(ImageSource):
         self.count = len(pictures)
 
     def blocks(self, size: int = BLOCK) -> Iterator[ImageBlock]:
-        """All pictures that can be read; at the end an error names the others; with ``skip_bad``, a line counts them."""
+        """All pictures that can be read; then an error names the others, or with ``skip_bad`` a line counts them."""
         bad: dict[str, str] = {}
         for start in range(0, self.count, size):
             names: list[str] = []
