@@ -66,7 +66,7 @@ def train(
       unweave train path/to/images/ latents=12 objective=BetaVAE objective.beta=4
       unweave train study.yaml seed=3
 
-    Optimiser, learning rate, schedule and steps are those recommended for the data set (measured for dSprites so far),
+    Optimiser, learning rate, schedule and steps are those recommended for the data set (see docs/learning.md for what was measured),
     unless you name one of the first three; training=plain stands for Adam at 1e-4 and 5,000 steps.
 
     To resume an interrupted run, run the same command again. `unweave options` lists all keys.
