@@ -9,7 +9,7 @@ from unweave.metrics.validation import Floats, Integers, equal_width_bins
 
 TOP = 32
 """The codes at each end that say how it would move."""
-FINE = 8
+FINE = 4
 """Parts of a bin in which codes are counted to find what a shift of its edges would change."""
 
 HEAVY = 0.12
@@ -38,9 +38,12 @@ class Ends:
     @classmethod
     def of(cls, codes: Floats) -> "Ends":
         """The ends of codes (n, latents)."""
-        mean = codes.mean(axis=0)
-        found = [_furthest(code - centre) for code, centre in zip(codes.T, mean, strict=True)]
-        return cls(np.stack(found, axis=2), mean, codes.std(axis=0))
+        mean, found, squares = codes.mean(axis=0), [], []
+        for code, centre in zip(codes.T, mean, strict=True):
+            away = code - centre
+            found.append(_furthest(away))
+            squares.append(float(away @ away))
+        return cls(np.stack(found, axis=2), mean, np.sqrt(np.array(squares) / len(codes)))
 
     @property
     def range(self) -> Floats:
@@ -127,7 +130,7 @@ def fine_bins(codes: Floats, bins: int, low: Floats, span: Floats) -> Integers:
 
     Example:
         >>> fine_bins(np.array([[0.0], [1.0], [4.0]]), 2, np.zeros(1), np.full(1, 4.0)).tolist()
-        [[0, 4, 15]]
+        [[0, 2, 7]]
 
     """
     parts = bins * FINE
