@@ -4,9 +4,11 @@
 python docs/make_metrics.py
 """
 
+import argparse
 import importlib
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -34,8 +36,9 @@ DOCS = Path(__file__).parent
 PICTURES = DOCS / "pictures"
 
 COVERAGE = DOCS.parent / "benchmarks" / "results" / "coverage.json"
-PARITY = DOCS.parent / "benchmarks" / "results" / "parity.json"
 """Counted by tests/metrics/coverage.py, which takes hours."""
+PARITY = DOCS.parent / "benchmarks" / "results" / "parity.json"
+"""Computed by tests/metrics/parity.py."""
 
 LIKELIHOOD = """\
 ## Log-likelihood
@@ -260,18 +263,39 @@ def parity() -> str:
     rows = _harness("parity").table(json.loads(PARITY.read_text()))
     return (
         "Differences between each metric and a literal restatement of each definition, with numpy, scipy and scikit-learn, on the same 600 codes of\n"
-        "nine kinds (0: below 1e-12). The libraries themselves pin packages that cannot be installed beside these. InfoE differs by the penalty of\n"
+        "nine kinds (0: below 1e-12). The libraries themselves are not installed here: what they compute is restated. InfoE differs by the penalty of\n"
         "1e-9 that scikit-learn needs; neighbours differ where a latent has few values, which are classes here. Made by\n"
         "`python tests/metrics/parity.py benchmarks/results/parity.json`.\n\n" + "\n".join(rows) + "\n"
     )
 
 
+HEADINGS = {
+    "missing_factor": "A factor that is missing",
+    "rotation_and_folds": "Rotation and folds",
+    "duplicates": "Copies",
+    "parameters": "Constants matter",
+    "agreements": "Do metrics agree?",
+}
+
+
 def main() -> None:
-    """Compute everything and write the page."""
+    """Compute everything, or only what is read from stored results, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--tables", action="store_true", help="keep the sections that take minutes to compute"
+    )
+    old = (DOCS / "metrics.md").read_text() if parser.parse_args().tables else None
     PICTURES.mkdir(exist_ok=True)
+
+    def section(compute: Callable[[], str]) -> str:
+        if old is None:
+            return compute()
+        heading = f"## {HEADINGS[compute.__name__]}\n\n"
+        return old.split(heading)[1].split("\n## ")[0]
+
     page = f"""# Metrics, and where each of them fails
 
-This page and its pictures are written by `python docs/make_metrics.py`; it computes every number except those of parity, likelihood
+This page and its pictures are written by `python docs/make_metrics.py` (`--tables`: only what comes from stored results); it computes every number except those of parity, likelihood
 and intervals, which say their own commands.
 
 Encode once, score everything:
@@ -303,19 +327,19 @@ A metric of your own is a class with `name`, `needs` and `compute` (`unweave.met
 
 ## A factor that is missing
 
-{missing_factor()}
+{section(missing_factor)}
 ## Rotation and folds
 
-{rotation_and_folds()}
+{section(rotation_and_folds)}
 ## Copies
 
-{duplicates()}
+{section(duplicates)}
 ## Constants matter
 
-{parameters()}
+{section(parameters)}
 ## Do metrics agree?
 
-{agreements()}
+{section(agreements)}
 ## Definitions in use
 
 The same name means different numbers in different libraries. Each definition is a `mode`:

@@ -3,9 +3,8 @@
     python tests/metrics/parity.py RESULTS.json [--only NAME ...]     computes what the file lacks
     python tests/metrics/parity.py RESULTS.json --table               the table of docs/metrics.md, from the results
 
-The libraries themselves (disentanglement_lib, disent, dcf, ubisoft's) pin versions of Python or of other packages that
-cannot be installed beside these; what they compute is restated here with numpy, scipy and scikit-learn, sample by
-sample, from their definitions.
+The libraries themselves (disentanglement_lib, disent, dcf, ubisoft's) are not installed; what they compute is restated
+here with numpy, scipy and scikit-learn, sample by sample, from their definitions.
 """
 
 import argparse
