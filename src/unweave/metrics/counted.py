@@ -44,6 +44,10 @@ class CountedScore(ABC):
         bins: of each.
         joint: their counts.
         sizes: of the factors.
+
+    Example:
+        >>> sorted(CountedScore.__abstractmethods__)  # what a score must say of itself
+        ['corrected', 'plain', 'slopes']
     """
 
     second_order: ClassVar[float] = 0.0
