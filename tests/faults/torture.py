@@ -21,7 +21,7 @@ from campaign.children import warm
 from campaign.record import Table, write
 
 SEED = 20
-PARTS = ("constructors", "kills", "damages", "disks", "lines", "workers", "ray")
+PARTS = ("constructors", "kills", "damages", "repairs", "disks", "lines", "workers", "ray")
 
 
 def single(table: Table, part: str, found: Iterator[kills.Case], late: Callable[[], bool], most: int) -> None:
@@ -66,7 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, help="where results are kept [default: a new one]")
     parser.add_argument("--minutes", type=float, default=240.0, help="after which it ends")
-    for part, most in zip(PARTS, (5000, 1000, 1000, 1000, 10_000, 1000, 1000), strict=True):
+    for part, most in zip(PARTS, (5000, 1000, 1000, 1000, 1000, 10_000, 1000, 1000), strict=True):
         parser.add_argument(f"--{part}", type=int, default=most, help=f"at most so many [default: {most}]")
     parser.add_argument(
         "--again", choices=PARTS, action="append", default=[], help="forget what is known of a part"
@@ -111,6 +111,7 @@ def _try(table: Table, folder: Path, most: dict[str, int], seconds: float) -> No
     makes: dict[str, Callable[[], Iterator[kills.Case]]] = {
         "kills": lambda: kills.cases(SEED, folder),
         "damages": lambda: damages.cases(SEED, folder),
+        "repairs": lambda: damages.repairs(SEED, folder),
         "disks": lambda: disks.cases(SEED, folder),
         "workers": lambda: workers.cases(SEED, folder, ("worker", "sweep")),
         "ray": lambda: workers.cases(SEED, folder, ("ray worker", "ray node")),
