@@ -28,6 +28,8 @@ benchmarks: $(READY)  ## ratios, measured on an otherwise idle machine
 	$(BIN)/python benchmarks/training_speed.py
 	$(BIN)/python benchmarks/metrics.py --dsprites
 	$(BIN)/python benchmarks/sweep.py
+	$(BIN)/python benchmarks/encode.py
+	$(BIN)/python benchmarks/encode.py --onnx
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -13,6 +13,7 @@ import pytest
 
 from unweave import metrics
 from unweave.metrics import Score
+from unweave.metrics.score import AT_THIS_NUMBER
 
 sys.path.insert(0, str(Path(__file__).parent))
 import coverage as harness
@@ -52,6 +53,20 @@ def test_cases_without_an_honest_interval_have_none(name: str, kind: str, n: int
             printed += score.low is not None or score.corrected is not None
             assert score.low is not None or score.no_interval
     assert printed == 0
+
+
+@pytest.mark.parametrize("name", ["mig", "modularity", "irs", "infomec"])
+def test_codes_without_an_end_have_the_interval_of_their_number(name: str) -> None:
+    """Normal noise, as the codes of a trained model have it, which reaches further the more codes there are."""
+    rng = np.random.default_rng(4)
+    v = harness.factors(3_000, rng)
+    z = harness.clean(v) + 0.7 * rng.normal(size=v.shape)
+    for key, score in harness.CASES[name].measure(z, v, np.random.default_rng(0)).items():
+        if key != "infomec_explicitness":
+            assert score.low is not None
+            assert score.low < score.value < score.high  # type: ignore[operator]
+            assert score.covers == AT_THIS_NUMBER
+            assert Score.from_json(score.to_json()) == score
 
 
 @pytest.mark.slow

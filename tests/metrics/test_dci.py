@@ -3,14 +3,16 @@ import sys
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
-from sklearn.linear_model import Lasso
+from sklearn.linear_model import Lasso, Ridge
 from sklearn.model_selection import cross_val_score
 from sklearn.preprocessing import minmax_scale
 
 from unweave.errors import UnweaveError
-from unweave.metrics import Encoded, dci, downstream_accuracy, score_all
+from unweave.metrics import Encoded, dci, dci_es, downstream_accuracy, score_all
 from unweave.metrics.dci import completeness, disentanglement
+from unweave.metrics.dci_es import explicitness_of
 from unweave.metrics.score import interval_of_halves, interval_of_held_out
+from unweave.metrics.validation import split_samples
 
 
 def representation(seed: int, n: int, sizes: tuple[int, ...], latents: int) -> tuple[np.ndarray, np.ndarray]:
@@ -172,3 +174,47 @@ def test_the_fast_backend_ranks_as_the_slow_one_does() -> None:
             found.append([scores[name].value for name in ("dci", "dci_completeness", "dci_informativeness")])
     for i in range(3):
         assert spearmanr(np.array(fast)[:, i], np.array(slow)[:, i])[0] >= 0.95
+
+
+def test_explicitness_is_the_area_under_the_losses_of_ascending_capacities() -> None:
+    """Losses by scikit-learn's ridge on the same features, the area by numpy's trapezoids."""
+    rng = np.random.default_rng(3)
+    z = rng.normal(size=(400, 3))
+    v = np.stack([(z[:, 0] > 0) + 0, (z[:, 1] * z[:, 2] > 0) + 0], axis=1)
+    capacities = (0, 20, 60)
+    found = dci_es(z, v, np.random.default_rng(5), capacities=capacities)["dci_explicitness"]
+    again = np.random.default_rng(5)
+    train, test = split_samples(400, again, 1 / 3)
+    x = (z - z[train].mean(axis=0)) / z[train].std(axis=0)
+    frequencies = again.normal(size=(3, 60)) / np.sqrt(3)
+    features = np.hstack([np.ones((400, 1)), x, np.cos(x @ frequencies + again.uniform(0, 2 * np.pi, 60))])
+    for k, score in enumerate(found.constants["of_factors"]):
+        hot = np.eye(2)[v[:, k]]
+        spread = np.sum((hot[test] - hot[train].mean(axis=0)) ** 2)
+        losses = []
+        for capacity in capacities:
+            columns = features[:, : 4 + capacity]
+            model = Ridge(alpha=1e-6 * len(train), fit_intercept=False, solver="cholesky")
+            guess = model.fit(columns[train], hot[train]).predict(columns[test])
+            losses.append(min([1.0, *losses, float(np.sum((guess - hot[test]) ** 2) / spread)]))
+        lowest = losses[-1]
+        area = np.trapezoid(np.array(losses) - lowest, dx=1.0)
+        assert score == pytest.approx(1 - area / ((1 - lowest) * 2 / 2), abs=1e-9)
+    sign, product = found.constants["of_factors"]
+    assert sign > product  # which is not linear
+
+
+def test_size_and_explicitness_of_plain_cases() -> None:
+    rng = np.random.default_rng(0)
+    v = rng.integers(0, 2, (500, 2))
+    scores = dci_es(np.hstack([v, v, 0 * v]), v)
+    assert scores["dci_explicitness"].value == pytest.approx(1.0, abs=1e-6)
+    assert scores["dci_size"].value == pytest.approx(1 / 3)
+    assert explicitness_of([1.0, 1.0, 1.0, 0.0]) == pytest.approx(1 - 2 * 2.5 / 3)
+    assert explicitness_of([0.5, 0.9, 0.1]) == explicitness_of(
+        [0.5, 0.5, 0.1]
+    )  # a larger capacity is never worse
+    noise = dci_es(rng.normal(size=(500, 2)), v)
+    assert noise["dci_explicitness"].constants["losses"][0][0] == pytest.approx(1.0, abs=0.05)
+    with pytest.raises(UnweaveError, match="capacities must be two or more ascending"):
+        dci_es(v, v, capacities=(8, 8))

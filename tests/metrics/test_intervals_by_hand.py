@@ -80,15 +80,19 @@ def test_an_interval_of_a_mean_and_of_a_proportion() -> None:
 @pytest.mark.parametrize("normalised", [False, True])
 def test_hoyer_by_loops(normalised: bool) -> None:
     z = np.random.default_rng(2).normal(size=(7, 3)) * [0.2, 1.0, 5.0] - [0, 0, 9]
-    scaled = z / z.std(axis=0, ddof=0) if normalised else z
-    each = [
-        (math.sqrt(3) - np.abs(row).sum() / math.sqrt((row**2).sum())) / (math.sqrt(3) - 1) for row in scaled
-    ]
-    score = hoyer(z, normalised=normalised)
-    assert score.value == pytest.approx(np.mean(each), rel=1e-9)
-    half = 1.96 * np.std(each, ddof=1) / math.sqrt(7)
-    assert score.low == pytest.approx(max(0.0, np.mean(each) - half), rel=1e-9)
-    assert score.high == pytest.approx(min(1.0, np.mean(each) + half), rel=1e-9)
+
+    def sparsity(weights: np.ndarray) -> float:
+        p = weights / weights.sum()
+        deviations = np.sqrt(p @ (z - p @ z) ** 2) if normalised else np.ones(3)
+        each = [math.sqrt(3) - np.abs(row).sum() / math.sqrt((row**2).sum()) for row in z / deviations]
+        return float(p @ each) / (math.sqrt(3) - 1)
+
+    score, even = hoyer(z, normalised=normalised), np.ones(7)
+    assert score.value == pytest.approx(sparsity(even), rel=1e-9)
+    effect = [(sparsity(even + 1e-6 * (np.arange(7) == i)) - sparsity(even)) / 1e-6 * 7 for i in range(7)]
+    half = 1.96 * np.std(effect, ddof=1) / math.sqrt(7)
+    assert score.low == pytest.approx(max(0.0, score.value - half), rel=1e-4)
+    assert score.high == pytest.approx(min(1.0, score.value + half), rel=1e-4)
 
 
 def test_the_error_of_mig_is_that_of_its_influence() -> None:

@@ -3,6 +3,7 @@ import pytest
 from sklearn.metrics import mutual_info_score
 
 from unweave.metrics import mig, mutual_information
+from unweave.metrics.score import AT_THIS_NUMBER
 
 
 def literal_mig(codes: np.ndarray, factors: np.ndarray, bins: int = 20) -> float:
@@ -97,18 +98,23 @@ def test_interval_is_seeded_and_has_the_width_of_the_sampling_error() -> None:
     assert (high + low) / 2 == pytest.approx(middle)
 
 
-def test_no_interval_where_none_is_known() -> None:
+def test_interval_of_this_number_of_codes_or_none() -> None:
     crowded = mig(*mixed())  # 640 cells and more, 2,000 codes
-    assert (crowded.low, crowded.high, crowded.corrected) == (None, None, None)
-    assert "too few" in crowded.no_interval
+    assert crowded.corrected is None
+    assert crowded.low is not None
+    assert crowded.low < crowded.value < crowded.high  # type: ignore[operator]
+    assert crowded.covers == AT_THIS_NUMBER
+    few = mig(*mixed(150))
+    assert (few.low, few.high, few.corrected) == (None, None, None)
+    assert "too few" in few.no_interval
     rng = np.random.default_rng(0)
     v = np.stack([rng.integers(0, s, 4000) for s in (3, 4)], axis=1)
     tails = mig(v + rng.standard_t(2, size=v.shape), v)
     assert tails.corrected is None
-    assert "grows with their number" in tails.no_interval
+    assert "heavy tails" in tails.no_interval
     steady = mig(v + rng.uniform(-1, 1, size=v.shape), v)
     assert steady.corrected is not None
-    assert steady.no_interval == ""
+    assert (steady.no_interval, steady.covers) == ("", "")
 
 
 def test_float32_codes_and_no_intervals() -> None:

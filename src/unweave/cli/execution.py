@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from unweave.cli.flags import out_flag, quiet_flag
 from unweave.cli.terminal import print_line
+from unweave.console import console
 
 if TYPE_CHECKING:
     from unweave.runs.executors import Executor, Stop, Tell
@@ -99,8 +99,7 @@ def display_and_stop(
     from unweave.runs.trackers import tracking
     from unweave.training.signals import StopOnSignal
 
-    console = Console(stderr=True, quiet=execution.quiet, soft_wrap=True, highlight=False)
-    with StopOnSignal() as stop, SweepDisplay(members, console) as display:
+    with StopOnSignal() as stop, SweepDisplay(members, console(execution.quiet)) as display:
         yield tracking(display.tell, execution.track, folder), stop
     if stop():
         execution.print_line("stopped; run the same command again to resume")

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.text import Text
 
+from unweave.console import console, error_console
 from unweave.errors import visible
 
 if TYPE_CHECKING:
@@ -41,14 +42,15 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
 def print_scores(scores: "Mapping[str, Score]", *, quiet: bool) -> None:
     """Print scores as a table with their 95 % intervals, their range and which end of the range is better.
 
-    Values that are biased have a corrected one beside them, to which the interval belongs. Below the table it says why
-    an interval is missing.
+    Values that are biased have a corrected one beside them, to which the interval belongs. Below the table it says
+    which intervals are not of the value of infinitely many codes, and why one is missing.
     """
     if quiet:
         return
     biased = any(score.corrected is not None for score in scores.values())
     rows = [["score", "value", *(["corrected"] if biased else []), "95 % interval", "range", "better"]]
     missing: dict[str, list[str]] = {}
+    covered: dict[str, list[str]] = {}
     for name, score in scores.items():
         middle, low, high = score.corrected or (None, score.low, score.high)
         interval = f"{low:.3f} to {high:.3f}" if low is not None else ""
@@ -58,7 +60,11 @@ def print_scores(scores: "Mapping[str, Score]", *, quiet: bool) -> None:
         rows.append([name, f"{score.value:.3f}", *corrected, interval, f"{least} to {most}", better])
         if low is None and score.no_interval:
             missing.setdefault(score.no_interval, []).append(name)
+        elif low is not None and score.covers:
+            covered.setdefault(score.covers, []).append(name)
     print_table(rows)
+    for what, names in covered.items():
+        print_line(f"the interval of {', '.join(names)} covers {what}")
     for why, names in missing.items():
         print_line(f"no interval for {', '.join(names)}: {why}")
 
@@ -84,14 +90,30 @@ def print_theory(result: "TableAndPictures", folder: Path, prefix: str = "") -> 
 @contextlib.contextmanager
 def progress(first: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """A spinner on a terminal; yields the function that changes its text."""
-    console = Console(stderr=True, quiet=quiet)
-    with console.status(first) if console.is_terminal else Console(quiet=True).status("") as status:
+    shown = console(quiet)
+    with shown.status(first) if shown.is_terminal else console(quiet=True).status("") as status:
         yield lambda text: status.update(Text(visible(text)))
+
+
+@contextlib.contextmanager
+def counting(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar with the time left on a terminal; yields a function of how many are done, and of how many."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True, quiet=quiet)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+    )
+    with Progress(*columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal) as bars:
+        task = bars.add_task(title, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
 def prepare_logging(quiet: bool) -> None:
     """Log messages of the library on standard error, one line each; only errors if ``quiet``."""
-    handler = RichHandler(console=Console(stderr=True), show_time=False, show_path=False, show_level=False)
+    handler = RichHandler(console=error_console(), show_time=False, show_path=False, show_level=False)
     handler.addFilter(_make_visible)
     logger = logging.getLogger("unweave")
     logger.handlers = [handler]

@@ -129,6 +129,36 @@ class Npz:
 
         return converted(name, source_key(self.path, key), shape, fill, dtype.type)
 
+    def rows(self, key: str, step: int) -> Iterator[NDArray[Any]]:
+        """The array in blocks of `step` rows, from the first on; no more than one is in memory, compressed or not.
+
+        Example:
+            >>> import tempfile
+            >>> path = Path(tempfile.mkdtemp()) / "a.npz"
+            >>> np.savez_compressed(path, a=np.arange(5))
+            >>> [block.tolist() for block in Npz(path).rows("a", 2)]
+            [[0, 1], [2, 3], [4]]
+        """
+        shape, dtype, fortran = self._header(key)
+        if fortran or not shape:  # its rows are not one after the other
+            array = self.read(key)
+            yield from (array[start : start + step] for start in range(0, len(np.atleast_1d(array)), step))
+            return
+        row = math.prod(shape[1:]) * dtype.itemsize
+        try:
+            with self._open(key) as member:
+                for start in range(0, shape[0], step):
+                    n = min(step, shape[0] - start)
+                    content = member.read(n * row)
+                    if len(content) < n * row:
+                        raise EOFError(
+                            f"{key} ends after {start + len(content) // max(row, 1):,} of {shape[0]:,} rows"
+                        )
+                    yield np.frombuffer(bytearray(content), dtype).reshape(n, *shape[1:])  # may be written to
+                member.read(1)  # at the end the checksum is compared
+        except ARCHIVE_DAMAGE as error:
+            raise self._unreadable(error) from None
+
     def _header(self, key: str) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
         try:
             with self._open(key, header=False) as member:

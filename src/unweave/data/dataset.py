@@ -144,6 +144,30 @@ class Dataset(ABC):
         count = self._counted()
         return np.arange(count) if count <= n else rng.choice(count, n, replace=False)
 
+    def unseen(self, n: int, rng: Generator, levels: int = 32) -> Array:
+        """At most `n` factors (m, K) of combinations that training never sees, drawn evenly; none if none is held out.
+
+        Continuous factors take `levels` values, as in :meth:`evaluation`.
+        """
+        space, found = self.factor_space(), []
+        for _ in range(_TRIES):
+            points = self._draw_levels(space, max(n, 1_000), rng, levels)
+            found.append(points[self.held_out(points)])
+            have = sum(map(len, found))
+            if have >= n or have == 0:
+                break
+        return np.concatenate(found)[:n]
+
+    def unseen_rows(self, n: int, rng: Generator) -> NDArray[np.int64]:
+        """Row numbers of at most `n` different images that training never sees, for sets with a `count`."""
+        order, found = rng.permutation(self._counted()), [np.zeros(0, np.int64)]
+        for start in range(0, len(order), 4 * n):
+            rows = order[start : start + 4 * n]
+            found.append(rows[self.held_out(self.factors_at(rows))])
+            if sum(map(len, found)) >= n:
+                break
+        return np.concatenate(found)[:n]
+
     def acceptance(self, factors: ArrayLike) -> NDArray[np.float64]:
         """Probability (n,), up to a constant, with which training takes `factors` (n, K): 0 where held out."""
         return 1.0 - self.held_out(factors).astype(np.float64)

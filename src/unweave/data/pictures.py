@@ -27,10 +27,12 @@ MOST_PIXELS = 64_000_000
 COLOUR = {"P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"}
 
 
-def fit(picture: "Image", size: int, channels: int, *, crop: int | None = 0) -> NDArray[np.uint8]:
+def fit(
+    picture: "Image", size: int, channels: int, *, crop: int | None = 0, background: str = "black"
+) -> NDArray[np.uint8]:
     """Pixels (size, size, channels) of a picture.
 
-    It is turned as its EXIF tag says, laid over black where it is transparent, cropped and resized with an
+    It is turned as its EXIF tag says, laid over a background where it is transparent, cropped and resized with an
     antialiasing filter; one that already has the right size keeps its pixels.
 
     Args:
@@ -39,6 +41,7 @@ def fit(picture: "Image", size: int, channels: int, *, crop: int | None = 0) -> 
         channels: 1 (grey) or 3 (RGB).
         crop: side of the central square that is cut out first; 0: as large as fits; None: nothing is truncated, a
             picture that is not square is squeezed.
+        background: the colour behind transparent parts.
 
     Example:
         >>> import PIL.Image
@@ -47,12 +50,12 @@ def fit(picture: "Image", size: int, channels: int, *, crop: int | None = 0) -> 
     """
     import PIL.Image
 
-    picture = opaque(picture, channels)
+    picture = opaque(picture, channels, background)
     if crop is not None:
         side = crop or min(picture.size)
         if side > min(picture.size):
             raise UnweaveError(
-                f"cannot crop {side} x {side} pixels from {picture.width} x {picture.height}: crop less"
+                f"cannot crop {side} x {side} pixels from {picture.width} x {picture.height}: crop less (data.crop)"
             )
         left, top = (picture.width - side) // 2, (picture.height - side) // 2
         # Not resize(box=...): its filter looks beyond the box.
@@ -87,8 +90,8 @@ def open_picture(source: "Path | IO[bytes]") -> "Image":
     return picture
 
 
-def opaque(picture: "Image", channels: int) -> "Image":
-    """A picture of 8 bits a channel, grey or RGB: turned as its EXIF tag says, over black where it is transparent.
+def opaque(picture: "Image", channels: int, background: str = "black") -> "Image":
+    """A picture of 8 bits a channel, grey or RGB: turned as its EXIF tag says, and without transparent parts.
 
     Example:
         >>> import PIL.Image
@@ -106,7 +109,7 @@ def opaque(picture: "Image", channels: int) -> "Image":
         picture = picture.convert("LA" if picture.mode == "La" else "RGBA")
     if picture.has_transparency_data:
         over = picture.convert("RGBA")
-        picture = PIL.Image.alpha_composite(PIL.Image.new("RGBA", over.size, "black"), over)
+        picture = PIL.Image.alpha_composite(PIL.Image.new("RGBA", over.size, background), over)
     return picture.convert("L" if channels == 1 else "RGB")
 
 
@@ -175,3 +178,21 @@ def check_size(size: object, of: str) -> int:
         raise UnweaveError(f"size of {of} must be a whole number of pixels from 1 up, got {size!r}")
     memory.check(3.0 * size**2, f"one image of {of} at this size", "choose a smaller data.size")
     return size
+
+
+def check_colour(colour: str) -> str:
+    """`colour` if Pillow knows it and it is opaque, else an error.
+
+    Example:
+        >>> check_colour("#8080ff")
+        '#8080ff'
+    """
+    import PIL.ImageColor
+
+    try:
+        opacity = (*PIL.ImageColor.getrgb(colour), 255)[3]
+    except (ValueError, AttributeError, TypeError):
+        opacity = 0
+    if opacity != 255:
+        raise UnweaveError(f"background must be an opaque colour such as white or '#8080ff', got {colour!r}")
+    return colour

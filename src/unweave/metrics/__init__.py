@@ -11,6 +11,7 @@ from unweave.metrics.aggregate import log_joint, log_marginals
 from unweave.metrics.agreement import Agreement, Sensitivity, agreement, sensitivity
 from unweave.metrics.beta_vae import beta_vae_score, beta_vae_score_of
 from unweave.metrics.dci import dci
+from unweave.metrics.dci_es import dci_es
 from unweave.metrics.decomposition import (
     classifier_total_correlation,
     decomposition,
@@ -24,7 +25,7 @@ from unweave.metrics.distances import (
     overlap,
     perceived_distances,
 )
-from unweave.metrics.downstream import downstream_accuracy
+from unweave.metrics.downstream import downstream_accuracy, transferred_accuracy
 from unweave.metrics.elbo import elbo_scores
 from unweave.metrics.explicitness import explicitness
 from unweave.metrics.factor_vae import factor_vae_score, factor_vae_score_of
@@ -85,6 +86,7 @@ __all__ = [
     "choose_metrics",
     "classifier_total_correlation",
     "dci",
+    "dci_es",
     "dcimig",
     "decomposition",
     "distance_matrices",
@@ -124,6 +126,7 @@ __all__ = [
     "sensitivity",
     "sentence_of",
     "subspace_mig",
+    "transferred_accuracy",
     "udr",
     "z_max_variance",
 ]

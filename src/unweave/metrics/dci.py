@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
 from unweave.metrics.predictors import BACKENDS, Backend, fit_predictor
-from unweave.metrics.score import Score, interval_of_halves, interval_of_held_out
+from unweave.metrics.score import AT_THIS_NUMBER, Score, interval_of_halves, interval_of_held_out
 from unweave.metrics.validation import (
     Floats,
     Integers,
@@ -155,7 +155,8 @@ def _scores(
         if of_halves:
             interval = interval_of_halves(value, [measure(r) for r, _ in of_halves])
         known = {**constants, **parts.get(name, {})}
-        scores[name] = Score(name, value, *interval, reference=_REFERENCE, constants=known)
+        covers = AT_THIS_NUMBER if of_halves else ""
+        scores[name] = Score(name, value, *interval, reference=_REFERENCE, constants=known, covers=covers)
     low, high = None, None
     if tested:
         low, high = interval_of_held_out(
@@ -168,6 +169,7 @@ def _scores(
         high,
         reference=_REFERENCE,
         constants={**constants, "of_factors": right.mean(axis=0).tolist()},
+        covers=AT_THIS_NUMBER if tested else "",
     )
     return scores
 

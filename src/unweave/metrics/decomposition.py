@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.aggregate import LOG_2PI, log_joint, log_marginals
-from unweave.metrics.score import Score, clipped, interval_of_mean, no_span, span_of
+from unweave.metrics.score import Score, Span, clipped, decided_by_one, interval_of_mean, no_span, span_of
 from unweave.metrics.validation import Floats, check_codes, check_count, check_scales, standardised
 
 Estimator = Literal["exact", "batch", "weighted"]
@@ -126,6 +126,8 @@ def gaussian_total_correlation(codes: ArrayLike, *, interval: bool = True) -> Sc
         t_i = 1/2 ( sum_j log(1 - w_ij^2 / m) - log(1 - w_i' C^-1 w_i / m) ),
 
     so that m mean(t) is the bias, which is subtracted from the corrected value, and sqrt(m) sd(t) the standard error.
+    There is none if a single code decides (see :func:`~unweave.metrics.score.decided_by_one`): with such tails the
+    covariance itself has no error that a sample could show.
 
     Args:
         codes: (n, latents) posterior means or samples.
@@ -156,9 +158,7 @@ def gaussian_total_correlation(codes: ArrayLike, *, interval: bool = True) -> Sc
         leverage = np.minimum(np.einsum("ni,ij,nj->n", white, inverse, white) / left, 1 - 1 / len(z))
         alone = np.minimum(white**2 / left, 1 - 1 / len(z))
         changes = 0.5 * (np.sum(np.log1p(-alone), axis=1) - np.log1p(-leverage))
-        centre = value - left * float(np.mean(changes))
-        half = 1.96 * float(np.std(changes)) * float(np.sqrt(left))
-        span = span_of(value, max(0.0, centre), *clipped(centre, half, (0.0, np.inf)))
+        span = _jackknifed(value, changes)
     constants = {"unit": "nats", "samples": len(z), "latents": z.shape[1]}
     name, reference = "gaussian_total_correlation", "Locatello et al. 2019, section 5.2"
     span = span if interval else no_span()
@@ -171,6 +171,16 @@ def gaussian_total_correlation(codes: ArrayLike, *, interval: bool = True) -> Sc
         constants=constants,
         **span,
     )
+
+
+def _jackknifed(value: float, changes: Floats) -> Span:
+    """The interval of a value that leaving code i out changes by ``changes[i]``."""
+    n = len(changes)
+    if decided_by_one(changes):
+        return no_span("a single code decides: tails are too heavy for a covariance")
+    centre = value - (n - 1) * float(np.mean(changes))
+    half = 1.96 * float(np.std(changes)) * float(np.sqrt(n - 1))
+    return span_of(value, max(0.0, centre), *clipped(centre, half, (0.0, np.inf)))
 
 
 def classifier_total_correlation(

@@ -1,27 +1,27 @@
 """Downstream accuracy: how well simple predictors, given some labels, read the factors off the codes."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.errors import check_choice
-from unweave.metrics.linear import fit_softmax
+from unweave.errors import UnweaveError, check_choice
+from unweave.metrics.learned import Trial, span_of_learned
+from unweave.metrics.linear import Softmax, fit_softmax
 from unweave.metrics.predictors import fit_predictor
-from unweave.metrics.score import Score, Span, interval_of_terms, no_span, span_of_learned
+from unweave.metrics.score import Score, Span, interval_of_terms, no_span
 from unweave.metrics.validation import (
     Floats,
     Integers,
     check_count,
     check_pair,
     factor_classes,
-    split_samples,
     standardised,
 )
 
 Predictor = Literal["linear", "trees"]
-FEWEST = 20
-"""Codes of a value, held out or trained on, below which it is not known what more of them would teach."""
 _REFERENCE = "Locatello et al. 2019, section 5.5"
 
 
@@ -39,7 +39,7 @@ def downstream_accuracy(
 
     The interval covers the value of infinitely many codes, or with ``labels`` that of predictors trained on as many: it
     is that of the mean over the held-out codes, and the corrected value adds what predictors of more codes would gain,
-    see :func:`~unweave.metrics.score.span_of_learned`. A value with fewer than 20 codes on either side leaves none.
+    see :func:`~unweave.metrics.learned.learned_interval`. A value with fewer than 20 codes on either side leaves none.
     Boosted trees have no limit within reach, and so no interval without ``labels``. Guessing the commonest value gets
     ``constants["chance"]``.
 
@@ -65,67 +65,120 @@ def downstream_accuracy(
     codes, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(0) if rng is None else rng
     classes, _ = factor_classes(table)
-    train, held_out = split_samples(len(codes), rng, test)
+    trial = Trial.of(codes, classes, rng, test)
     if labels is not None:
-        train = train[: check_count("labels", labels, 1)]
-    z = standardised(codes, codes[train])
-    each = _right(z, classes, train, held_out, predictor)
+        trial = replace(trial, train=trial.train[: check_count("labels", labels, 1)])
+    trial = replace(trial, codes=standardised(codes, codes[trial.train]))
+    each, models = _right(trial, trial.train, predictor)
     value = float(each.mean())
     span = no_span()
-    if interval and labels is None:
-        span = _span(value, z, classes, train, held_out, predictor, each.mean(axis=1), rng)
-    elif interval:
+    if interval and labels is not None:
         low, high = interval_of_terms(value, each.mean(axis=1))
         span = Span(low=low, high=high, corrected=None, no_interval="")
-    common = [np.bincount(column[train]).argmax() for column in classes.T]
-    chance = [float(np.mean(c[held_out] == value)) for c, value in zip(classes.T, common, strict=True)]
+    elif interval and predictor == "trees":
+        span = no_span("trees change with the number of codes without a limit within reach")
+    elif interval:
+
+        def again(rows: Integers) -> tuple[float, Floats]:
+            right = _right(trial, rows, predictor, models)[0].mean(axis=1)
+            return float(right.mean()), right
+
+        span = span_of_learned(trial, (value, each.mean(axis=1)), again)
     constants = {
         "predictor": predictor,
-        "training_samples": len(train),
-        "test_samples": len(held_out),
-        "chance": float(np.mean(chance)),
+        "training_samples": len(trial.train),
+        "test_samples": len(trial.held_out),
+        "chance": _chance(trial),
         "of_factors": each.mean(axis=0).tolist(),
     }
     return Score("downstream_accuracy", value, reference=_REFERENCE, constants=constants, **span)
 
 
+def transferred_accuracy(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    unseen_codes: ArrayLike,
+    unseen_factors: ArrayLike,
+    *,
+    interval: bool = True,
+) -> Score:
+    """Mean accuracy, over factors, of linear predictors trained on some codes and tested on codes of another kind.
+
+    It says whether what was learned of seen combinations of factors holds for unseen ones. The interval covers the
+    accuracy of these predictors on infinitely many codes of the second kind.
+
+    Args:
+        codes: (n, latents) to train on.
+        factors: (n, K) their factor values; continuous ones are cut into 20 bins over both kinds.
+        unseen_codes: (m, latents) to test on.
+        unseen_factors: (m, K) their factor values.
+        interval: whether to compute one.
+
+    References:
+        Locatello et al. 2019, section 5.5 (downstream tasks), of unseen combinations.
+
+    Example:
+        >>> v = np.stack(np.meshgrid(range(2), range(2)), -1).reshape(-1, 2).repeat(20, axis=0)
+        >>> seen = v.sum(axis=1) > 0
+        >>> transferred_accuracy(v[seen], v[seen], v[~seen], v[~seen]).value
+        1.0
+
+    """
+    (z, v), (unseen, truth) = check_pair(codes, factors, 20), check_pair(unseen_codes, unseen_factors, 1)
+    if z.shape[1] != unseen.shape[1] or v.shape[1] != truth.shape[1]:
+        raise UnweaveError(
+            f"codes and unseen_codes must have the same latents, and their factors the same columns, got "
+            f"{z.shape[1]} and {unseen.shape[1]} latents, {v.shape[1]} and {truth.shape[1]} factors"
+        )
+    rows = np.arange(len(z) + len(unseen))
+    classes, _ = factor_classes(np.vstack([v, truth]))
+    both = standardised(np.vstack([z, unseen]), z)
+    trial = Trial(both, classes, rows[: len(z)], rows[len(z) :], np.random.default_rng(0))
+    right, _ = _right(trial, trial.train, "linear")
+    value, span = float(right.mean()), no_span()
+    if interval:
+        low, high = interval_of_terms(value, right.mean(axis=1))
+        covers = "the accuracy of these predictors on infinitely many unseen codes"
+        span = Span(low=low, high=high, corrected=None, no_interval="", covers=covers)
+    constants = {
+        "predictor": "linear",
+        "training_samples": len(z),
+        "test_samples": len(unseen),
+        "chance": _chance(trial),
+        "of_factors": right.mean(axis=0).tolist(),
+    }
+    return Score("downstream_accuracy", value, reference=_REFERENCE, constants=constants, **span)
+
+
+def _chance(trial: Trial) -> float:
+    """The accuracy of guessing the commonest value."""
+    common = [np.bincount(column[trial.train]).argmax() for column in trial.classes.T]
+    return float(np.mean(trial.classes[trial.held_out] == common))
+
+
 def _right(
-    z: Floats, classes: Integers, train: Integers, held_out: Integers, predictor: str
-) -> NDArray[np.bool_]:
-    """Which held-out codes are read rightly, for each factor, (held out, K)."""
-    columns = [_guess(z[train], c[train], z[held_out], predictor) == c[held_out] for c in classes.T]
-    return np.stack(columns, axis=1)
+    trial: Trial, rows: Integers, predictor: str, starts: Sequence[Softmax | None] = ()
+) -> tuple[NDArray[np.bool_], list[Softmax | None]]:
+    """Which held-out codes predictors of these rows read rightly, (held out, K), and the predictors."""
+    right, models = [], []
+    held_out = trial.codes[trial.held_out]
+    for column, start in zip(trial.classes.T, starts or [None] * trial.classes.shape[1], strict=True):
+        guess, model = _guess(trial.codes[rows], column[rows], held_out, predictor, start)
+        right.append(guess == column[trial.held_out])
+        models.append(model)
+    return np.stack(right, axis=1), models
 
 
-def _span(
-    value: float,
-    z: Floats,
-    classes: Integers,
-    train: Integers,
-    held_out: Integers,
-    predictor: str,
-    terms: Floats,
-    rng: np.random.Generator,
-) -> Span:
-    """The corrected value and its interval, from predictors of two halves of the training codes."""
-    if predictor == "trees":
-        return no_span("trees change with the number of codes without a limit within reach")
-    for column in classes.T:
-        sizes = [
-            np.bincount(column[rows], minlength=int(column.max()) + 1).min() for rows in (train, held_out)
-        ]
-        if min(sizes) < FEWEST:
-            return no_span(f"a value has fewer than {FEWEST} codes to train or test on")
-    order = rng.permutation(train)
-    halves = (order[: len(order) // 2], order[len(order) // 2 :])
-    of_halves = [float(_right(z, classes, half, held_out, predictor).mean()) for half in halves]
-    return span_of_learned(value, of_halves, terms)
-
-
-def _guess(train: Floats, target: Integers, codes: Floats, predictor: str) -> Integers:
+def _guess(
+    train: Floats, target: Integers, codes: Floats, predictor: str, start: Softmax | None
+) -> tuple[Integers, Softmax | None]:
+    """What a predictor guesses, and the predictor if it is linear; ``start`` is used if it has as many classes."""
     present, known = np.unique(target, return_inverse=True)
     if len(present) < 2:
-        return np.full(len(codes), present[0])
-    if predictor == "linear":
-        return np.asarray(present[fit_softmax(train, known.reshape(-1), len(present)).predict(codes)])
-    return np.asarray(fit_predictor(train, target, "lightgbm", 0)[1](codes))
+        return np.full(len(codes), present[0]), None
+    if predictor == "trees":
+        return np.asarray(fit_predictor(train, target, "lightgbm", 0)[1](codes)), None
+    if start is not None and start.weights.shape[1] != len(present):
+        start = None
+    model = fit_softmax(train, known.reshape(-1), len(present), start=start)
+    return np.asarray(present[model.predict(codes)]), model

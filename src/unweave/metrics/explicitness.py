@@ -1,28 +1,27 @@
 """Explicitness: how well a linear classifier ranks the values of the factors."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
+from unweave.metrics.learned import Trial, span_of_learned
 from unweave.metrics.linear import Softmax, fit_softmax
-from unweave.metrics.score import Score, Span, no_span, span_of_learned
+from unweave.metrics.score import Score, no_span
 from unweave.metrics.validation import (
     Floats,
     Integers,
     check_pair,
     equal_width_bins,
     factor_classes,
-    split_samples,
     standardised,
 )
 
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft"]
 MODES = ("disentanglement_lib", "dcf", "ubisoft")
-FEWEST = 20
-"""Codes of a value, held out or trained on, below which the error of its area is not known."""
 _REFERENCE = "Ridgeway & Mozer 2018, section 3"
 
 
@@ -42,7 +41,7 @@ def explicitness(
 
     The interval covers the value of infinitely many codes. Given the classifiers, an area is a U-statistic, whose error
     is that of the mean of placements. Classifiers of more codes would do better: the corrected value adds by how much
-    those of all training codes beat those of their two halves, see :func:`~unweave.metrics.score.span_of_learned`.
+    those of all training codes beat those of their two halves, see :func:`~unweave.metrics.learned.learned_interval`.
     There is none if a value has fewer than 20 codes on either side, and none for ``ubisoft``, which tests on the
     training codes.
 
@@ -74,55 +73,41 @@ def explicitness(
         return _one_against_the_rest(
             codes, factor_classes(equal_width_bins(table.astype(np.float64), 10).T)[0]
         )
-    train, held_out = split_samples(len(codes), rng, test)
-    z = standardised(codes, codes[train])
-    areas, models, effects = [], [], []
-    for column in classes.T:
-        model, present = _fit(z[train], column[train])
-        area, effect = roc_areas(model.log_probabilities(z[held_out]), column[held_out], present)
-        areas.append(area)
-        effects.append(effect)
-        models.append(model)
+    trial = Trial.of(codes, classes, rng, test)
+    trial = replace(trial, codes=standardised(codes, codes[trial.train]))
+    areas, models, effect = _areas(trial, trial.train)
     value = float(np.mean(areas))
     span = no_span()
     if interval:
-        span = _span(value, z, classes, train, held_out, models, np.mean(effects, axis=0), rng)
+
+        def again(rows: Integers) -> tuple[float, Floats]:
+            areas, _, effect = _areas(trial, rows, models)
+            return float(np.mean(areas)), effect
+
+        span = span_of_learned(trial, (value, effect), again)
     constants = {
         "mode": mode,
-        "training_samples": len(train),
-        "test_samples": len(held_out),
+        "training_samples": len(trial.train),
+        "test_samples": len(trial.held_out),
         "chance": 0.5,
         "of_factors": areas,
     }
     return Score("explicitness", value, reference=_REFERENCE, constants=constants, **span)
 
 
-def _span(
-    value: float,
-    z: Floats,
-    classes: Integers,
-    train: Integers,
-    held_out: Integers,
-    models: Sequence[Softmax],
-    effect: Floats,
-    rng: np.random.Generator,
-) -> Span:
-    """The corrected value and its interval, from classifiers of two halves of the training codes."""
-    sizes = classes.max(axis=0) + 1
-    for rows in (train, held_out):
-        if (
-            min(int(np.bincount(c[rows], minlength=k).min()) for c, k in zip(classes.T, sizes, strict=True))
-            < FEWEST
-        ):
-            return no_span(f"a value has fewer than {FEWEST} codes to train or test on")
-    order, of_halves = rng.permutation(train), []
-    for half in (order[: len(order) // 2], order[len(order) // 2 :]):
-        areas = []
-        for column, model in zip(classes.T, models, strict=True):
-            again, present = _fit(z[half], column[half], model)
-            areas.append(roc_areas(again.log_probabilities(z[held_out]), column[held_out], present)[0])
-        of_halves.append(float(np.mean(areas)))
-    return span_of_learned(value, of_halves, effect, (0.0, 1.0))
+def _areas(
+    trial: Trial, rows: Integers, starts: Sequence[Softmax | None] = ()
+) -> tuple[list[float], list[Softmax], Floats]:
+    """The area of each factor, its classifier of these rows, and the effect of each held-out code on their mean."""
+    areas, models, effects = [], [], []
+    held_out = trial.codes[trial.held_out]
+    for column, start in zip(trial.classes.T, starts or [None] * trial.classes.shape[1], strict=True):
+        model, present = _fit(trial.codes[rows], column[rows], start)
+        area, effect = roc_areas(model.log_probabilities(held_out), column[trial.held_out], present)
+        areas.append(area)
+        models.append(model)
+        effects.append(effect)
+    return areas, models, np.mean(effects, axis=0)
 
 
 def _fit(z: Floats, column: Integers, start: Softmax | None = None) -> tuple[Softmax, Integers]:

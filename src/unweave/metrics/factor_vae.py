@@ -286,11 +286,13 @@ def _shares(codes: Floats, plan: Plan, discrete: NDArray[np.bool_]) -> Floats:
 def _variance_shares(codes: Floats, plan: Plan) -> Floats:
     codes = (codes - codes.mean(axis=0)) / codes.std(axis=0)
     shares = np.empty((len(plan.rows), codes.shape[1]))
-    # A few hundred votes at a time keep the gathered codes within the processor's cache.
-    for start in range(0, len(plan.rows), 256):
-        drawn = codes[plan.rows[start : start + 256]]
+    # Few votes at a time, in memory that stays: fresh memory costs more than arithmetic.
+    work = np.empty((64, plan.rows.shape[1], codes.shape[1]))
+    for start in range(0, len(plan.rows), len(work)):
+        rows = plan.rows[start : start + len(work)]
+        drawn = np.take(codes, rows, axis=0, out=work[: len(rows)], mode="clip")
         drawn -= drawn.mean(axis=1, keepdims=True)
-        shares[start : start + 256] = np.einsum("vsd,vsd->vd", drawn, drawn) / (drawn.shape[1] - 1)
+        shares[start : start + len(work)] = np.einsum("vsd,vsd->vd", drawn, drawn) / (drawn.shape[1] - 1)
     return shares
 
 

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError
-from unweave.metrics.score import Score, interval_of_mean
-from unweave.metrics.validation import check_codes
+from unweave.metrics.score import Score, Span, clipped, decided_by_one, no_span
+from unweave.metrics.validation import Floats, check_codes
 
 
 def hoyer(codes: ArrayLike, *, normalised: bool = True, interval: bool = True) -> Score:
@@ -14,6 +14,9 @@ def hoyer(codes: ArrayLike, *, normalised: bool = True, interval: bool = True) -
     Hoyer(z) = ( sqrt(d) - ||z||_1 / ||z||_2 ) / ( sqrt(d) - 1 ), averaged over the codes. The code of the paper divides
     each latent by its standard deviation over the data first, which the paper does not mention; that is ``normalised``,
     the default. A code that is zero everywhere counts as dense, and a constant latent is divided by 1.
+
+    The interval is 1.96 standard errors, from the effect of each code: its own sparsity, and what it does to the
+    standard deviations. There is none if a single code decides (see :func:`~unweave.metrics.score.decided_by_one`).
 
     Args:
         codes: (n, latents), two latents or more.
@@ -33,20 +36,37 @@ def hoyer(codes: ArrayLike, *, normalised: bool = True, interval: bool = True) -
         raise UnweaveError(
             "hoyer needs codes with two latents or more, got one: sparsity compares entries of a code"
         )
+    scale = np.ones(z.shape[1])
     if normalised:
         spread = z.std(axis=0)
-        z = z / np.where(spread > 1e-12 * np.maximum(np.abs(z).max(axis=0), 1e-30), spread, 1.0)
-    peak = np.abs(z).max(axis=1, keepdims=True)
-    z = z / np.where(peak > 0, peak, 1.0)  # squares of tiny entries would vanish
-    root = np.sqrt(z.shape[1])
-    length = np.sqrt((z**2).sum(axis=1))
-    ratio = np.where(length > 0, np.abs(z).sum(axis=1) / np.where(length > 0, length, 1.0), root)
-    value, low, high = interval_of_mean(np.clip((root - ratio) / (root - 1), 0.0, 1.0))
+        scale = np.where(spread > 1e-12 * np.maximum(np.abs(z).max(axis=0), 1e-30), spread, 1.0)
+    peak = np.abs(z / scale).max(axis=1, keepdims=True)
+    x = z / scale / np.where(peak > 0, peak, 1.0)  # squares of tiny entries would vanish
+    root = np.sqrt(x.shape[1])
+    length = np.sqrt((x**2).sum(axis=1))
+    safe = np.where(length > 0, length, 1.0)
+    ratio = np.where(length > 0, np.abs(x).sum(axis=1) / safe, root)
+    each = np.clip((root - ratio) / (root - 1), 0.0, 1.0)
+    span = no_span()
+    if interval and len(z) > 1:
+        effect = each
+        if normalised:
+            # A larger deviation shrinks its latent: d each / d log x_j, and log s_j moves by (w^2 - 1) / 2.
+            pulled = (np.abs(x) / safe[:, None] - ratio[:, None] * (x / safe[:, None]) ** 2) / (root - 1)
+            effect = each + ((z - z.mean(axis=0)) / scale) ** 2 @ pulled.mean(axis=0) / 2
+        span = _span(float(np.mean(each)), effect)
     return Score(
         "hoyer",
-        value,
-        None if low is None or not interval else max(0.0, low),
-        None if high is None or not interval else min(1.0, high),
+        float(np.mean(each)),
         reference="Mathieu et al. 2019 (DEC), section 6.3",
         constants={"normalised": normalised, "samples": len(z), "latents": z.shape[1]},
+        **span,
     )
+
+
+def _span(value: float, effect: Floats) -> Span:
+    if decided_by_one(effect):
+        return no_span("a single code decides: tails are too heavy for a standard deviation")
+    half = 1.96 * float(np.std(effect, ddof=1)) / float(np.sqrt(len(effect)))
+    low, high = clipped(value, half)
+    return Span(low=low, high=high, corrected=None, no_interval="")

@@ -1,23 +1,17 @@
 """InfoMEC: modularity, compactness and explicitness in one unit, shares of information."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
-from unweave.metrics.information import (
-    CROWDED,
-    DOUBTFUL,
-    STEADY,
-    UNSTEADY,
-    JointCounts,
-    neighbour_information,
-    wider_bins,
-    wider_range,
-)
+from unweave.metrics.counted import FEWEST as LEAST
+from unweave.metrics.counted import TOO_FEW, CountedScore
+from unweave.metrics.information import JointCounts, neighbour_information
 from unweave.metrics.linear import Loss, Softmax, fit_softmax
+from unweave.metrics.ranges import Ends
 from unweave.metrics.score import Score, Span, interval_of_terms, no_span, span_of
 from unweave.metrics.validation import (
     Floats,
@@ -57,12 +51,14 @@ def infomec(
     active if its range exceeds an eighth of the largest. The authors stop the regression after 100 steps; here it is
     solved.
 
-    Corrected values are those of a large sample: the first two of the informations less their bias, where latents that
-    independence explains count nothing, the last less its optimism, (V_a + V_b) / 2 - V for the values of two halves of
-    the codes. Intervals are 1.96 standard errors, from the influence of each sample. Neighbours have none; the first
-    two have none if codes are few for the cells, if the range of the codes moves the bins or the active latents, or if
-    a latent can hardly be told from noise; the last has none if a value has fewer than ten codes for a weight of its
-    classifier.
+    Corrected values are those of infinitely many codes: the first two of the informations less their bias, where
+    latents that independence explains count nothing, the last less its optimism, (V_a + V_b) / 2 - V for the values of
+    two halves of the codes. Intervals are 1.96 standard errors, from the influence of each sample. Those of the
+    first two are of the mean over samples of *this number of codes* (``Score.covers`` says so) if codes are few for the
+    cells, if the range of the codes moves the bins or the active latents, or if a latent can hardly be told from noise,
+    and there are none with heavy tails or a latent that is active in some samples only, see
+    :class:`~unweave.metrics.counted.CountedScore`. Neighbours have none; the last has none if a value has fewer than
+    ten codes for a weight of its classifier.
 
     Args:
         codes: (n, latents) posterior means.
@@ -114,41 +110,63 @@ def infomec(
 
 
 _NEIGHBOURS = "the error of nearest neighbours is not known"
+_HARDLY_ACTIVE = (
+    "the range of a latent is so near an eighth of the largest that it is active in some samples only"
+)
+
+
+@dataclass(frozen=True)
+class _Focused(CountedScore):
+    """Modularity (``of_latents``) or compactness as a function of informations."""
+
+    second_order: ClassVar[float] = -0.5  # totals are over all pairs, of which some know little
+
+    of_latents: bool
+
+    def _turned(self, table: Floats) -> Floats:
+        return table.T if self.of_latents else table
+
+    def plain(self, information: Floats) -> float:
+        return _focus(self._turned(information / _entropies(self.joint)))
+
+    def corrected(self, joint: JointCounts) -> float:
+        known = np.where(self.silent[:, None], 0.0, joint.unbiased())
+        return _focus(self._turned(known / _entropies(joint)))
+
+    def slopes(self, information: Floats) -> tuple[Floats, Floats]:
+        entropies = _entropies(self.joint)
+        by_share = self._turned(_slopes(self._turned(information / entropies)))
+        return by_share / entropies, -np.sum(by_share * self.joint.information, axis=0) / entropies**2
 
 
 def _spans(
     codes: Floats, active: NDArray[np.bool_], joint: JointCounts, sizes: tuple[int, ...], bins: int
 ) -> tuple[Span, Span]:
-    """The corrected modularity and compactness with their intervals, or why there are none."""
-    if joint.crowded:
-        return no_span(CROWDED), no_span(CROWDED)
-    informed, doubtful = joint.informed()
-    if doubtful.any():
-        return no_span(DOUBTFUL), no_span(DOUBTFUL)
-    grown = np.ptp(wider_range(codes), axis=0)
-    binned = wider_bins(codes[:, active], bins)
-    if binned is None or not np.array_equal(active, grown > grown.max() * ACTIVE_SHARE):
-        return no_span(UNSTEADY), no_span(UNSTEADY)
-    wider = JointCounts.of(binned, bins, joint.classes, sizes)
-    found, plain = [], _known(joint, None)
-    for turn in (np.transpose, np.asarray):
-        shares = turn(_known(joint, informed))
-        centre, influence = _focus(shares), _influence(joint, turn(_slopes(shares)))
-        error = float(np.std(influence)) / float(np.sqrt(len(codes)))
-        drift = abs(_focus(turn(_known(wider, informed))) - centre)
-        if drift > STEADY * error:
-            found.append(no_span(UNSTEADY))
-        else:
-            found.append(span_of(_focus(turn(plain)), centre, *interval_of_terms(centre, influence)))
+    """The intervals of modularity and compactness, or why there are none."""
+    if len(codes) < LEAST:
+        return no_span(TOO_FEW), no_span(TOO_FEW)
+    ends = Ends.of(codes)
+    spans, errors = ends.range, ends.errors()
+    least = ACTIVE_SHARE * spans.max()
+    if np.any(np.abs(spans - least) < 3 * np.hypot(*errors)):
+        return no_span(_HARDLY_ACTIVE), no_span(_HARDLY_ACTIVE)
+    grown = np.ptp(ends.wider(), axis=0)
+    limit = np.array_equal(active, grown > grown.max() * ACTIVE_SHARE)
+    plain, found = _known(joint), []
+    for of_latents in (True, False):
+        value = _focus(plain.T if of_latents else plain)
+        found.append(_Focused(codes[:, active], bins, joint, sizes, of_latents).span(value, limit=limit))
     return found[0], found[1]
 
 
-def _known(joint: JointCounts, informed: NDArray[np.bool_] | None) -> Floats:
-    """I(z_j; v_k) / H(v_k), (active latents, K): plain, or less its bias and 0 for latents that know nothing."""
-    entropies = np.where(joint.entropies > 1e-12, joint.entropies, 1.0)
-    if informed is None:
-        return np.asarray(joint.information / entropies)
-    return np.asarray(np.where(informed[:, None], joint.unbiased(), 0.0) / entropies)
+def _entropies(joint: JointCounts) -> Floats:
+    """Of the factors; 1 for those that do not vary, which nobody can know of."""
+    return np.where(joint.entropies > 1e-12, joint.entropies, 1.0)
+
+
+def _known(joint: JointCounts) -> Floats:
+    """I(z_j; v_k) / H(v_k), (active latents, K)."""
+    return np.asarray(joint.information / _entropies(joint))
 
 
 def _shares(
@@ -159,9 +177,8 @@ def _shares(
         return np.zeros((0, len(sizes))), None
     joint = JointCounts.of(equal_width_bins(codes, bins), bins, classes, sizes)
     if estimator == "bins":
-        return _known(joint, None), joint
-    entropies = np.where(joint.entropies > 1e-12, joint.entropies, 1.0)
-    return neighbour_information(codes, classes) / entropies, joint
+        return _known(joint), joint
+    return neighbour_information(codes, classes) / _entropies(joint), joint
 
 
 def _slopes(shares: Floats) -> Floats:
@@ -176,20 +193,6 @@ def _slopes(shares: Floats) -> Floats:
     slopes = np.where(alive, -top / safe**2, 0.0) * np.ones((rows, 1))
     slopes[shares.argmax(axis=0), np.arange(columns)] += np.where(alive, 1 / safe, 0.0)
     return np.asarray(slopes / (1 - 1 / rows) / columns)
-
-
-def _influence(joint: JointCounts, slopes: Floats) -> Floats:
-    """The effect of each sample on a score with these slopes by I_jk / H_k, (n,), up to a constant."""
-    influence = np.zeros(joint.binned.shape[1])
-    for k, entropy in enumerate(joint.entropies):
-        if entropy <= 1e-12:
-            continue
-        surprise = joint.surprises(k)
-        for j, slope in enumerate(slopes[:, k]):
-            if slope:
-                share = joint.information[j, k] / entropy
-                influence += slope * (joint.ratios(j, k) - share * surprise) / entropy
-    return influence
 
 
 def _focus(shares: Floats) -> float:
@@ -262,6 +265,7 @@ def _effect(z: Floats, fit: _Fit) -> Floats:
     n, classes = len(z), fit.model.weights.shape[1]
     loss = Loss(z, fit.labels, fit.weights, np.full((z.shape[1] + 1, 1), 1e-9), classes, np.float64)
     beta = np.vstack([fit.model.weights, fit.model.intercepts])
+    loss.scale = fit.model.scale
     loss.cost(beta)
     plain = loss.design.T @ (loss.errors() / fit.weights[:, None]) / n
     moved = loss.solve(plain)

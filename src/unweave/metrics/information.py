@@ -5,8 +5,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, xlogy
 
 from unweave.errors import UnweaveError
 from unweave.metrics.validation import (
@@ -66,19 +66,20 @@ class JointCounts:
     @classmethod
     def of(cls, binned: Integers, bins: int, classes: Integers, sizes: tuple[int, ...]) -> "JointCounts":
         """Count codes in bins 0 .. bins-1, (latents, n), against classes (n, K) of the given sizes."""
-        latents = len(binned)
-        rows = binned + bins * np.arange(latents)[:, None]
-        values, cells = np.ascontiguousarray(classes.T), np.empty_like(rows)
-        counts = []
-        for k, size in enumerate(sizes):
-            # In place: fresh memory for every factor would cost more than counting.
-            np.multiply(rows, size, out=cells)
-            cells += values[k]
-            table = np.bincount(cells.ravel(), minlength=latents * bins * size)
-            counts.append(table.reshape(latents, bins, size))
+        values = np.ascontiguousarray(classes.T)
+        counts = [np.empty((len(binned), bins, size), dtype=np.int64) for size in sizes]
+        # A latent at a time: fresh memory for all of them would cost more than counting.
+        cells = np.empty(binned.shape[1], dtype=np.int64)
+        for j, code in enumerate(binned):
+            for table, column, size in zip(counts, values, sizes, strict=True):
+                np.multiply(code, size, out=cells)
+                cells += column
+                table[j] = np.bincount(cells, minlength=bins * size).reshape(bins, size)
         n = binned.shape[1]
-        of_codes = xlogy(rows_ := counts[0].sum(axis=2), rows_).sum(axis=1)
-        of_factors = [float(xlogy(c, c).sum()) for c in (table[0].sum(axis=0) for table in counts)]
+        of_codes = scipy.special.xlogy(rows_ := counts[0].sum(axis=2), rows_).sum(axis=1)
+        of_factors = [
+            float(scipy.special.xlogy(c, c).sum()) for c in (table[0].sum(axis=0) for table in counts)
+        ]
         information = np.stack(
             [
                 (_sum_xlogx(table) - of_codes - of_factor) / n + np.log(n)
@@ -95,22 +96,31 @@ class JointCounts:
             code_entropies=np.log(n) - of_codes / n,
         )
 
-    def ratios(self, latent: int, factor: int) -> Floats:
-        """``log( p(z, v) / (p(z) p(v)) )`` of each sample, (n,); its mean is the information of the pair."""
+    def ratios(self, latent: int, factor: int, samples: slice = slice(None), times: float = 1.0) -> Floats:
+        """``log( p(z, v) / (p(z) p(v)) )`` of the samples, multiplied; the mean of all is the information."""
         counts = self.counts[factor][latent].astype(np.float64)
         n = self.binned.shape[1]
         expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / n
         table = np.log(np.where(counts > 0, counts, 1.0) / np.where(counts > 0, expected, 1.0))
         # One flat index: a lookup by row and column costs several times as much.
-        cells = self.binned[latent] * counts.shape[1]
-        cells += self.classes[:, factor]
-        return np.asarray(table.ravel().take(cells))
+        cells = self.binned[latent, samples] * counts.shape[1]
+        cells += self.classes[samples, factor]
+        return np.asarray((times * table).ravel().take(cells))
 
     def surprises(self, factor: int) -> Floats:
         """``-log p(v)`` of each sample, (n,); its mean is the entropy of the factor."""
         counts = self.counts[factor][0].sum(axis=0)
         table = -np.log(np.maximum(counts, 1) / self.binned.shape[1])
         return np.asarray(table.take(self.classes[:, factor]))
+
+    def influence(self, by_information: Floats, by_entropy: Floats, samples: slice = slice(None)) -> Floats:
+        """The effect of each of the samples, up to a constant, on a score with slopes (latents, K) and (K,)."""
+        influence = np.zeros(self.binned[0, samples].shape)
+        for j, k in zip(*np.nonzero(by_information), strict=True):
+            influence += self.ratios(int(j), int(k), samples, float(by_information[j, k]))
+        for k in np.flatnonzero(by_entropy):
+            influence += by_entropy[k] * self.surprises(int(k))[samples]
+        return influence
 
     def unbiased(self) -> Floats:
         """The informations less the bias of counting, (latents, K); below 0 where that is larger."""
@@ -126,6 +136,13 @@ class JointCounts:
             found[:, k] = held.sum(axis=(1, 2)) - rows - columns + 1
         return found
 
+    @cached_property
+    def _chances(self) -> Floats:
+        chance = scipy.special.chdtrc(
+            np.maximum(self.freedoms, 1.0), 2 * self.binned.shape[1] * self.information
+        )
+        return np.asarray(chance.min(axis=1) * chance.shape[1])
+
     def informed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which latents know something of a factor beyond doubt, and which perhaps, (latents,) each.
 
@@ -133,8 +150,7 @@ class JointCounts:
         :attr:`freedoms` counts: a latent is informed if its largest one would come by chance less often than once in
         10,000 times, and perhaps informed if it would come more often than once in a billion times all the same.
         """
-        chance = chdtrc(np.maximum(self.freedoms, 1.0), 2 * self.binned.shape[1] * self.information)
-        least = chance.min(axis=1) * chance.shape[1]
+        least = self._chances
         return least < 1e-4, (least < 1e-4) & (least > 1e-9)
 
     @property
@@ -144,6 +160,21 @@ class JointCounts:
             return True
         cells = max(int((counts > 0).sum(axis=(1, 2)).max()) for counts in self.counts)
         return int(self.binned.shape[1]) < 3 * cells
+
+
+def information_of(counts: Floats) -> Floats:
+    """The mutual information in nats of tables (..., bins, values) of counts, which need not be whole numbers.
+
+    Example:
+        >>> float(information_of(np.array([[2.0, 0.0], [0.0, 2.0]])).round(4))
+        0.6931
+
+    """
+    rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
+    n = rows.sum(axis=-1)
+    joint = _sum_xlogx(counts.reshape(-1, *counts.shape[-2:])).reshape(n.shape)
+    apart = scipy.special.xlogy(rows, rows).sum(axis=-1) + scipy.special.xlogy(columns, columns).sum(axis=-1)
+    return np.asarray((joint - apart) / n + np.log(n))
 
 
 def neighbour_information(codes: Floats, classes: Integers) -> Floats:
@@ -190,59 +221,7 @@ def class_entropies(classes: Integers) -> Floats:
 
     """
     shares = [np.bincount(column) / len(column) for column in classes.T]
-    return np.array([-float(np.sum(xlogy(p, p))) for p in shares])
-
-
-def wider_range(codes: Floats) -> Floats:
-    """The least and the largest of 128 times as many codes, about, (2, latents).
-
-    Of random halves the largest is sum_i x_(i) 2^-i on average, x_(i) being the i-th largest code, and of quarters
-    sum_i x_(i) 3^(i-1) 4^-i. So a maximum grew by g from a half to the whole, and by r g from a quarter to a half: r =
-    2 if the codes end at an edge, 1 if they thin out exponentially. Seven more doublings add g (1/r + 1/r^2 + ... +
-    1/r^7). All latents and both ends share one r.
-
-    Example:
-        >>> wider_range(np.arange(101.0)[:, None]).round().tolist()
-        [[-1.0], [101.0]]
-
-    """
-    count = min(32, len(codes))
-    rank = np.arange(count)
-    half, quarter = 0.5 ** (rank + 1), 0.75**rank / 4
-    ends, grown = [], []
-    for sign in (-1, 1):
-        top = -np.sort(-np.partition(sign * codes, len(codes) - count, axis=0)[-count:], axis=0)
-        of_half, of_quarter = half @ top / half.sum(), quarter @ top / quarter.sum()
-        ends.append(top[0])
-        grown.append((top[0] - of_half, of_half - of_quarter))
-    last, before = np.array(grown).transpose(1, 0, 2)
-    spread = np.maximum(np.ptp(codes, axis=0), 1e-300)
-    ratio = max(float(np.sum(before / spread)) / max(float(np.sum(last / spread)), 1e-300), 0.8)
-    more = last * float(np.sum(ratio ** -np.arange(1.0, 8.0)))
-    return np.stack([-ends[0] - more[0], ends[1] + more[1]])
-
-
-def wider_bins(codes: Floats, bins: int) -> Integers | None:
-    """Bins of the codes, (latents, n), over :func:`wider_range`; None if that is wider by more than a tenth.
-
-    Where a score differs between these bins and its own, it has no large-sample limit within reach.
-
-    Example:
-        >>> wider_bins(np.arange(100.0)[:, None], 2).sum()
-        np.int64(50)
-
-    """
-    ends = wider_range(codes)
-    if np.any(np.ptp(ends, axis=0) > 1.1 * np.ptp(codes, axis=0)):
-        return None
-    return equal_width_bins(np.vstack([codes, ends]), bins)[:, :-2]
-
-
-UNSTEADY = "the bins follow the range of the codes, which grows with their number, and the score with it"
-CROWDED = "the codes are too few for so many cells to be counted"
-DOUBTFUL = "a latent can hardly be told from noise"
-STEADY = 0.4
-"""The largest drift of a score, in standard errors, that its interval bears: it then covers 93 % and more."""
+    return np.array([-float(np.sum(scipy.special.xlogy(p, p))) for p in shares])
 
 
 def _sum_xlogx(counts: NDArray[Any]) -> Floats:

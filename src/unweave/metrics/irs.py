@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, check_choice
-from unweave.metrics.information import STEADY, wider_range
-from unweave.metrics.score import Score, Span, clipped, no_span
+from unweave.metrics.ranges import Ends, maximum_errors
+from unweave.metrics.score import AT_THIS_NUMBER, Score, Span, clipped, no_span
 from unweave.metrics.validation import Floats, Integers, check_pair, equal_width_bins, factor_classes
 
 Mode = Literal["paper", "disentanglement_lib", "ubisoft"]
@@ -46,12 +46,13 @@ def irs(
 
     * on a quantile, (quantile - [deviation <= d]) / density;
     * on a maximum, that of the largest code alone, whose standard deviation is that of the extreme value distribution
-      which the gaps between the eleven largest follow (see :func:`maximum_errors`);
+      which the gaps between the eleven largest follow (see
+      :func:`~unweave.metrics.ranges.maximum_errors`);
     * on w_j, if both ends of latent j are equally far from its mean (within sqrt(log n) standard errors): the larger of
       two equals has 1 - 2 / pi of the variance that their difference brings.
 
-    There is none if a value has fewer codes than the quantile needs, or if the codes have no end: w_j, a maximum,
-    then grows with their number without limit, and the score with it.
+    Where codes have no end, w_j, a maximum, grows with their number without limit, and the score with it: compare equal
+    numbers of codes only. There is no interval if a value has fewer codes than the quantile needs, or with heavy tails.
 
     Modes: ``disentanglement_lib``: quantile 0.99, factors cut into 20 bins; ``paper``: quantile 1, the largest
     deviation, factors as they are; ``ubisoft``: quantile 1, factors cut into 10 bins.
@@ -83,9 +84,11 @@ def irs(
     if bins is not None:
         table = equal_width_bins(table.astype(np.float64), bins).T
     groups = [_Groups.of(column, k) for k, column in enumerate(factor_classes(table)[0].T)]
-    weights = np.abs(codes - codes.mean(axis=0)).max(axis=0)
-    weights = np.where(weights > 1e-9 * np.maximum(np.abs(codes).max(axis=0), 1e-30), weights, 0.0)
-    deviations = np.stack([each.deviations(codes, share) for each in groups], axis=1)
+    mean, least, most = codes.mean(axis=0), codes.min(axis=0), codes.max(axis=0)
+    weights = np.maximum(most - mean, mean - least)
+    weights = np.where(weights > 1e-9 * np.maximum(np.maximum(most, -least), 1e-30), weights, 0.0)
+    work = np.empty_like(codes)
+    deviations = np.stack([each.deviations(codes, share, work) for each in groups], axis=1)
     alive = weights > 0
     robust = 1 - deviations / np.where(alive, weights, 1.0)[:, None]
     robust = np.where(alive[:, None], robust, 0.0)
@@ -132,16 +135,19 @@ class _Groups:
             )
         return cls(order, starts, counts)
 
-    def deviations(self, codes: Floats, share: float) -> Floats:
-        """The mean over values of the quantile of deviations of codes (n, latents), (latents,)."""
-        total, ordered = np.zeros(codes.shape[1]), codes[self.order]
+    def deviations(self, codes: Floats, share: float, work: Floats) -> Floats:
+        """The mean over values of the quantile of deviations of codes (n, latents), (latents,).
+
+        ``work`` is an array like ``codes`` that is overwritten: fresh memory costs more than arithmetic.
+        """
+        total, ordered = np.zeros(codes.shape[1]), np.take(codes, self.order, axis=0, out=work, mode="clip")
         for start, count in zip(self.starts.tolist(), self.counts.tolist(), strict=True):
             group = ordered[start : start + count]
             group -= np.add.reduce(group, axis=0) / count
             if share == 1:
                 total += np.abs(group).max(axis=0)
                 continue
-            away = np.abs(group.T)
+            away = np.abs(group.T, order="C")
             place = share * (count - 1)
             below = int(place)
             away.partition(below, axis=1)
@@ -156,58 +162,22 @@ def _span(value: float, codes: Floats, groups: list[_Groups], share: float) -> S
     needed = 12 if share == 1 else round(1 / (1 - share))
     if len(codes) < LEAST or min(int(each.counts.min()) for each in groups) < needed:
         return no_span(f"a value has fewer than {needed} codes")
-    error, spread = _error(codes, groups, share)
-    grown = np.abs(wider_range(codes) - codes.mean(axis=0)).max(axis=0).sum()
-    if (1 - value) * (1 - spread / grown) > STEADY * error:
-        return no_span("the largest deviation grows with the number of codes, and the score with it")
-    low, high = clipped(value, 1.96 * error, (-1.0, 1.0))
-    return Span(low=low, high=high, corrected=None, no_interval="")
+    ends = Ends.of(codes)
+    errors = ends.errors()
+    if ends.heavy(errors):
+        return no_span("the largest deviation changes too much between samples: heavy tails")
+    low, high = clipped(value, 1.96 * _error(codes, groups, share, errors[::-1]), (-1.0, 1.0))
+    return Span(low=low, high=high, corrected=None, no_interval="", covers=AT_THIS_NUMBER)
 
 
-def maximum_errors(values: Floats) -> Floats:
-    """The standard deviation, over samples, of the maximum of each column of ``values`` (n, columns), (columns,).
-
-    Near its end a sample follows an extreme value distribution: with E_i sums of i exponential variables, the i-th
-    largest is (E_i^c - 1) a / -c, where c = 1 if the codes end at an edge and c -> 0 if they thin out exponentially.
-    So E(x_1 - x_m) = a / c (Gamma(m + c) / Gamma(m) - Gamma(1 + c)) and Var x_1 = a^2 / c^2 (Gamma(1 + 2c) -
-    Gamma(1 + c)^2). All columns have one c, from the share that x_1 - x_3 has in x_1 - x_11; a is each one's own.
-
-    Args:
-        values: (n, columns), more than 11 rows.
-
-    References:
-        Weissman 1978, "Estimation of parameters and large quantiles based on the k largest observations".
-
-    Example:
-        >>> rng = np.random.default_rng(0)
-        >>> flat = maximum_errors(rng.uniform(size=(1000, 200))).mean()
-        >>> normal = maximum_errors(rng.normal(size=(1000, 200))).mean()
-        >>> round(float(flat), 4), round(float(normal), 1)
-        (0.001, 0.3)
-
-    """
-    from scipy.special import gamma
-
-    top = -np.sort(-np.partition(values, len(values) - 11, axis=0)[-11:], axis=0)
-    whole = top[0] - top[10]
-    c = np.linspace(1, 0.01, 100)
-    to_third, to_eleventh = (gamma(m + c) / gamma(m) - gamma(1 + c) for m in (3, 11))
-    scale = np.where(values.std(axis=0) > 0, values.std(axis=0), 1.0)
-    share = np.sum((top[0] - top[2]) / scale) / max(float(np.sum(whole / scale)), 1e-300)
-    c = np.interp(share, to_third / to_eleventh, c)
-    a = whole * c / (gamma(11 + c) / gamma(11) - gamma(1 + c))
-    return np.asarray(a / c * np.sqrt(gamma(1 + 2 * c) - gamma(1 + c) ** 2))
-
-
-def _error(codes: Floats, groups: list[_Groups], share: float) -> tuple[float, float]:
-    """The standard error of the score, and the sum of the largest deviations."""
+def _error(codes: Floats, groups: list[_Groups], share: float, ends: Floats) -> float:
+    """The standard error of the score; ``ends`` are those of the largest and the least code, (2, latents)."""
     n = len(codes)
     equal = float(np.sqrt(np.log(n)))
-    centred = codes - codes.mean(axis=0)
-    ends = maximum_errors(np.hstack([centred, -centred])).reshape(2, -1)
+    centred = np.ascontiguousarray((codes - codes.mean(axis=0)).T)
     moved, moves = 0.0, np.zeros(n)
     spread, spreads = 0.0, np.zeros(n)
-    for j, code in enumerate(centred.T):
+    for j, code in enumerate(centred):
         size, effect = _deviation(code, groups[j], share, equal)
         moved, moves = moved + size, moves + effect
         above, below = -code, code.copy()
@@ -220,31 +190,50 @@ def _error(codes: Floats, groups: list[_Groups], share: float) -> tuple[float, f
         spread += max(high, low)
         spreads += mean + (part if high > low else -part) * difference
     ratio = moved / spread
-    return float(np.sqrt(np.mean((moves - ratio * spreads) ** 2) / n)) / spread, spread
+    return float(np.sqrt(np.mean((moves - ratio * spreads) ** 2) / n)) / spread
 
 
 def _deviation(code: Floats, groups: _Groups, share: float, equal: float) -> tuple[float, Floats]:
     """The mean over values of the quantile of deviations, and the effect of each sample on it, (n,)."""
-    total, effects = 0.0, np.zeros(len(code))
-    values = len(groups.counts)
-    for start, count in zip(groups.starts.tolist(), groups.counts.tolist(), strict=True):
-        rows = groups.order[start : start + count]
-        centred = code[rows]
-        centred -= centred.mean()
-        away, weight = np.abs(centred), len(code) / count / values
-        if share == 1:
-            last = int(away.argmax())
-            size, side, own = float(away[last]), float(np.sign(centred[last])), np.zeros(count)
-            own[last] = count * maximum_errors(away[:, None])[0]
-        else:
-            width = min(share, 1 - share) / 2
-            ranked = np.sort(away)
-            places = np.array([share - width, share, share + width]) * (count - 1)
-            below, size, above = np.interp(places, np.arange(count), ranked).tolist()
-            own = (share - (away <= size)) * (above - below) / (2 * width)
-            # Where deviations to one side outnumber the others, an error of the mean shifts the quantile too.
-            near = np.sign(centred[(away >= below) & (away <= above)])
-            side = float(near.mean()) if abs(near.sum()) > equal * np.sqrt(len(near)) else 0.0
-        total += size / values
-        effects[rows] = weight * (own - side * centred)
-    return total, effects
+    starts, counts = groups.starts, groups.counts
+    value = np.repeat(np.arange(len(counts)), counts)
+    centred = code[groups.order]
+    centred -= (np.add.reduceat(centred, starts) / counts)[value]
+    away = np.abs(centred)
+    if share == 1:
+        size = np.maximum.reduceat(away, starts)
+        side, own = _of_maxima(centred, away, groups)
+    else:
+        width = min(share, 1 - share) / 2
+        places = starts + np.array([share - width, share, share + width])[:, None] * (counts - 1)
+        # All values are ranked at once: those of later ones are lifted beyond those of earlier ones.
+        lift = 2 * float(away.max()) * np.arange(len(counts))
+        below, size, above = _at(away + lift[value], places) - lift
+        own = (share - (away <= size[value])) * ((above - below) / (2 * width))[value]
+        # Where deviations to one side outnumber the others, an error of the mean shifts the quantile too.
+        near = (away >= below[value]) & (away <= above[value])
+        sides, found = (
+            np.add.reduceat(x, starts) for x in (np.sign(centred) * near, near.astype(np.float64))
+        )
+        side = np.where(np.abs(sides) > equal * np.sqrt(found), sides / np.maximum(found, 1.0), 0.0)
+    effects = np.empty(len(code))
+    effects[groups.order] = (len(code) / counts / len(counts))[value] * (own - side[value] * centred)
+    return float(size.mean()), effects
+
+
+def _of_maxima(centred: Floats, away: Floats, groups: _Groups) -> tuple[Floats, Floats]:
+    """For each value the side of its largest deviation, and the effect of each sample on that deviation, (n,)."""
+    side, own = np.zeros(len(groups.counts)), np.zeros(len(away))
+    for v, (start, count) in enumerate(zip(groups.starts.tolist(), groups.counts.tolist(), strict=True)):
+        of_value = away[start : start + count]
+        last = start + int(of_value.argmax())
+        side[v], own[last] = np.sign(centred[last]), count * maximum_errors(of_value[:, None])[0]
+    return side, own
+
+
+def _at(values: Floats, place: Floats) -> Floats:
+    """What stands at places, which may lie between whole numbers, if the values are sorted."""
+    low = place.astype(np.int64)
+    high = np.minimum(low + 1, len(values) - 1)
+    ranked = np.partition(values, np.unique(np.concatenate([low, high], axis=None)))
+    return np.asarray(ranked[low] + (place - low) * (ranked[high] - ranked[low]))

@@ -1,10 +1,10 @@
 """Linear classifiers that are fast, deterministic and solved to convergence."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
+import scipy
 
 from unweave.metrics.validation import Floats, Integers
 
@@ -21,6 +21,7 @@ class Softmax:
 
     weights: Floats
     intercepts: Floats
+    scale: "Scale | None" = field(default=None, repr=False, compare=False)
 
     def log_probabilities(self, features: Floats) -> Floats:
         """(n, classes)."""
@@ -31,8 +32,15 @@ class Softmax:
         return np.asarray(np.argmax(features @ self.weights + self.intercepts, axis=1), np.int64)
 
 
-EXACT = 100
+EXACT = 40
 """Regressions of at most so many weights are solved with their whole Hessian, larger ones by conjugate gradients."""
+SCALED = 1_000
+"""Regressions of at most so many weights scale their conjugate gradients by the Hessian of some of the samples."""
+SCALE_SAMPLES = 2_000
+"""How many these are."""
+
+Scale = Callable[[Floats], Floats]
+"""What a gradient (d + 1, classes) is multiplied with: about the inverse of the Hessian, up to a factor."""
 
 
 def fit_softmax(
@@ -71,19 +79,23 @@ def fit_softmax(
     # The small penalty on the intercepts only picks one of the equivalent solutions.
     # Two opposite vectors of weights count half their squared distance.
     penalty = np.append(np.full(d, 2 * ridge if classes == 2 else ridge), 1e-8)[:, None]
-    exact = (d + 1) * classes <= EXACT
     if start is not None:
         beta = np.vstack([start.weights, start.intercepts])
     else:
         beta = _discriminant(features, labels, classes, w)
     fine = Loss(features, labels, w, penalty, classes, np.float64)
-    if exact:
+    if (d + 1) * classes <= EXACT:
         beta = _descend(fine, beta, 1e-9 * n, fine.exact_step)
+        return Softmax(beta[:-1], beta[-1])
+    rough = Loss(features, labels, w, penalty, classes, np.float32)
+    if start is not None and start.scale is not None:
+        rough.scale = start.scale
     else:
-        rough = Loss(features, labels, w, penalty, classes, np.float32)
-        beta = _descend(rough, beta, 1e-4 * n, rough.step)
-        beta = _descend(fine, beta, 1e-9 * n, lambda gradient: rough.at(fine).step(gradient))
-    return Softmax(beta[:-1], beta[-1])
+        beta = _descend(rough, beta, 1e-2 * n, rough.step)
+        rough.scale = rough.sampled_scale()
+    beta = _descend(rough, beta, 1e-4 * n, rough.step)
+    beta = _descend(fine, beta, 1e-9 * n, lambda gradient: rough.at(fine).step(gradient, 1e-4))
+    return Softmax(beta[:-1], beta[-1], rough.scale)
 
 
 def _descend(loss: "Loss", beta: Floats, enough: float, newton: Callable[[Floats], Floats]) -> Floats:
@@ -132,6 +144,8 @@ class Loss:
         self._own = np.arange(n) * classes + labels
         self._p: Floats = np.empty((n, classes), kind)
         self._work: Floats = np.empty((n, classes), kind)
+        self._weighted: Floats = np.empty((n, classes), kind)
+        self.scale: Scale | None = None
 
     def cost(self, beta: Floats) -> float:
         """The value at ``beta`` (d + 1, classes)."""
@@ -175,22 +189,49 @@ class Loss:
             block = slice(k * d, (k + 1) * d)
             hessian[block, block] += (self.design * (self.w * p[:, k])[:, None]).T @ self.design
         hessian[np.diag_indices_from(hessian)] += np.tile(self.penalty[:, 0], classes) + 1e-10 * n
-        return np.asarray(cho_solve(cho_factor(hessian), gradient.T.reshape(-1)).reshape(classes, d).T)
+        return np.asarray(
+            scipy.linalg.cho_solve(scipy.linalg.cho_factor(hessian), gradient.T.reshape(-1))
+            .reshape(classes, d)
+            .T
+        )
+
+    def sampled_scale(self) -> Scale | None:
+        """The inverse of the Hessian of some samples, where the cost was computed last; None if it is too large."""
+        some = slice(None, None, max(1, len(self.design) // SCALE_SAMPLES))
+        p, x, w = self._p[some], self.design[some], self.w[some, None]
+        (n, classes), d = p.shape, x.shape[1]
+        if classes * d > SCALED:
+            return None
+        spread = ((np.sqrt(w) * p)[:, :, None] * x[:, None, :]).reshape(n, -1)
+        hessian = -(spread.T @ spread).astype(np.float64)
+        blocks = ((w * p).T @ (x[:, :, None] * x[:, None, :]).reshape(n, -1)).reshape(classes, d, d)
+        for k in range(classes):
+            hessian[k * d : (k + 1) * d, k * d : (k + 1) * d] += blocks[k]
+        hessian *= len(self.design) / n
+        more = np.tile(self.penalty[:, 0], classes) + 1e-4 * float(np.mean(np.diag(hessian)))
+        hessian[np.diag_indices_from(hessian)] += more
+        factor = scipy.linalg.cho_factor(hessian, check_finite=False)
+
+        def scale(r: Floats) -> Floats:
+            found = scipy.linalg.cho_solve(factor, r.T.reshape(-1), check_finite=False)
+            return np.asarray(found.reshape(classes, d).T)
+
+        return scale
+
+    def _class_scale(self, weighted: Floats) -> Scale:
+        """The inverse of a Hessian without what classes have in common: each is scaled by its own curvature."""
+        n = len(self.design)
+        curvature = np.maximum(weighted.sum(axis=0) - np.einsum("nk,nk->k", weighted, self._p), 1e-9 * n)
+        inner = (self.design.T @ self.design).astype(np.float64)
+        factor = scipy.linalg.cho_factor(inner + np.diag(self.penalty[:, 0] + 1e-6 * np.diag(inner)))
+        return lambda r: np.asarray(scipy.linalg.cho_solve(factor, r, check_finite=False) * (n / curvature))
 
     def step(self, gradient: Floats, to: float = 0.1) -> Floats:
-        """Newton's step by conjugate gradients, until the square of its error falls to the share ``to``.
-
-        Each class is scaled by its own curvature.
-        """
+        """Newton's step by conjugate gradients, until the square of its error falls to the share ``to``."""
         n, p = len(self.design), self._p
-        weighted = self.w[:, None] * p
-        curvature = np.maximum(weighted.sum(axis=0) - np.einsum("nk,nk->k", weighted, p), 1e-9 * n)
-        inner = (self.design.T @ self.design).astype(np.float64)
-        scale = cho_factor(inner + np.diag(self.penalty[:, 0] + 1e-6 * np.diag(inner)))
+        weighted = np.multiply(self.w[:, None], p, out=self._weighted)
         more = self.penalty + 1e-10 * n
-
-        def solve(r: Floats) -> Floats:
-            return np.asarray(cho_solve(scale, r, check_finite=False) * (n / curvature))
+        solve = self._class_scale(weighted) if self.scale is None else self.scale
 
         def times(v: Floats) -> Floats:
             u = np.matmul(self.design, v.astype(self.design.dtype), out=self._work)
@@ -223,7 +264,7 @@ def _discriminant(features: Floats, labels: Integers, classes: int, w: Floats) -
     within = centred.T @ centred / w.sum()
     # A tenth of the whole variance: Newton's method does not come back from weights that are far too large.
     within[np.diag_indices_from(within)] += 0.1 * np.maximum(features.var(axis=0), 1e-6)
-    weights = cho_solve(cho_factor(within), means)
+    weights = scipy.linalg.cho_solve(scipy.linalg.cho_factor(within), means)
     return np.vstack([weights, np.log(totals / w.sum()) - 0.5 * np.sum(means * weights, axis=0)])
 
 

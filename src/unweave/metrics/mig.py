@@ -1,23 +1,21 @@
 """Mutual information gap: whether each factor has one latent of its own."""
 
 from collections.abc import Sequence
-from typing import Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
+from unweave.metrics.counted import CountedScore
 from unweave.metrics.information import (
-    CROWDED,
-    STEADY,
-    UNSTEADY,
     JointCounts,
     class_entropies,
     mutual_information,
     neighbour_information,
-    wider_bins,
 )
-from unweave.metrics.score import Score, Span, clipped, no_span, span_of
+from unweave.metrics.score import Score, no_span
 from unweave.metrics.validation import (
     Floats,
     check_count,
@@ -51,12 +49,14 @@ def mig(
     latents with single factors, so it is blind to structure that is only rotated (SBD app. H).
     For the definition of its authors, from samples of q, see :func:`unweave.metrics.sampled_mig`.
 
-    The interval is that of the value which a large sample would have. Its half width is 1.96 standard errors, exact to
-    first order: the score is a smooth function of counted frequencies, so its error is the mean of one term per sample.
-    Its centre is the corrected value: less the bias that counting few samples gives to a mutual information, (occupied
-    cells - rows - columns + 1) / 2n. There is none if there are fewer than 3 codes for an occupied cell or 20 for a
-    value, or if the bins, which follow the range of the codes, would move the score as that grows (see
-    :func:`~unweave.metrics.information.wider_bins`).
+    The interval is that of the value of infinitely many codes where it is within reach: 1.96 standard errors around the
+    corrected value, which is less the bias that counting few samples gives to a mutual information, (occupied cells -
+    rows - columns + 1) / 2n. The score is a smooth function of counted frequencies, so its error is the mean of one
+    term per sample. But bins follow the range of the codes, which grows with their number unless they end at an edge:
+    where that would move the score, or if there are fewer than 3 codes for an occupied cell or 20 for a value, the
+    interval is that of the mean over samples of *this number of codes* (``Score.covers`` says so), around the plain
+    value, and counts how far the range varies between samples. Heavy tails leave none. See
+    :class:`~unweave.metrics.counted.CountedScore`.
 
     Modes, by the library whose definition they are:
 
@@ -97,7 +97,7 @@ def mig(
     value = float(np.mean(gaps))
     span = no_span("the error of shares of a code's entropy is not known" if interval else "")
     if interval and mode != "ubisoft":
-        span = _span(codes, bins, joint, sizes, order, gaps)
+        span = _Gap(codes, bins, joint, sizes).span(value)
     constants = {
         "mode": mode,
         "bins": bins,
@@ -112,28 +112,36 @@ def mig(
     return Score("mig", value, reference=reference, constants=constants, **span)
 
 
-def _span(
-    codes: Floats,
-    bins: int,
-    joint: JointCounts,
-    sizes: tuple[int, ...],
-    order: NDArray[np.intp],
-    gaps: Floats,
-) -> Span:
-    """The corrected value and its interval, or why there is none."""
-    if joint.crowded:
-        return no_span(CROWDED)
-    leading = np.unique(order)
-    binned = wider_bins(codes[:, leading], bins)
-    if binned is None:
-        return no_span(UNSTEADY)
-    centre, error = float(np.mean(gaps)) - _bias(joint, order, gaps), _error(joint, order, gaps)
-    wider = JointCounts.of(binned, bins, joint.classes, sizes)
-    moved = leading_gaps(_shares(wider, of_codes=False))
-    if abs(float(np.mean(moved[1])) - _bias(wider, *moved) - centre) > STEADY * error:
-        return no_span(UNSTEADY)
-    low, high = clipped(centre, 1.96 * error)
-    return span_of(float(np.mean(gaps)), float(np.clip(centre, 0.0, 1.0)), low, high)
+@dataclass(frozen=True)
+class _Gap(CountedScore):
+    """MIG as a function of informations."""
+
+    second_order: ClassVar[float] = 1.0
+
+    def plain(self, information: Floats) -> float:
+        return float(np.mean(leading_gaps(information / self.joint.entropies)[1]))
+
+    def corrected(self, joint: JointCounts) -> float:
+        order, gaps = leading_gaps(_shares(joint, of_codes=False))
+        return float(np.mean(gaps)) - _bias(joint, order, gaps)
+
+    def slopes(self, information: Floats) -> tuple[Floats, Floats]:
+        order, gaps = leading_gaps(information / self.joint.entropies)
+        each = 1 / (self.joint.entropies * len(gaps))
+        slopes, factors = np.zeros_like(information), np.arange(len(gaps))
+        slopes[order[0], factors] = each
+        if len(order) > 1:
+            slopes[order[1], factors] = -each
+        return slopes, -gaps * each
+
+    @property
+    def silent(self) -> NDArray[np.bool_]:
+        """None: a leading latent that knows nothing has the variance of chi-squared, which the second order adds."""
+        return np.zeros(self.codes.shape[1], dtype=bool)
+
+    @property
+    def moving(self) -> NDArray[np.intp]:
+        return np.unique(leading_gaps(_shares(self.joint, of_codes=False))[0])
 
 
 def _shares(joint: JointCounts, *, of_codes: bool) -> Floats:
@@ -164,20 +172,6 @@ def _bias(joint: JointCounts, order: NDArray[np.intp], gaps: Floats) -> float:
     values = np.array([int(counts[0].any(axis=0).sum()) for counts in joint.counts])
     own: Floats = each[0] - (each[1] if len(each) > 1 else 0.0) + gaps * (values - 1)
     return float(np.mean(own / joint.entropies)) / (2 * n)
-
-
-def _error(joint: JointCounts, order: NDArray[np.intp], gaps: Floats) -> float:
-    """The standard error of the mean gap."""
-    n, factors = joint.binned.shape[1], joint.classes.shape[1]
-    influence, second = np.zeros(n), 0.0
-    for k, entropy in enumerate(joint.entropies):
-        gap = np.zeros(n)
-        for sign, j in zip((1, -1), order[:, k], strict=False):
-            gap += sign * joint.ratios(int(j), k)
-            # Where a latent knows nothing the first order vanishes: 2 n I is then chi-squared.
-            second += max(joint.freedoms[j, k], 0) / (2 * n**2) / entropy**2 / factors**2
-        influence += (gap - gaps[k] * joint.surprises(k)) / entropy / factors
-    return float(np.sqrt(np.var(influence) / n + second))
 
 
 def _neighbours(codes: ArrayLike, factors: ArrayLike, drop: Sequence[int]) -> Score:

@@ -1,13 +1,15 @@
 """Modularity: whether each latent knows a single factor."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from unweave.errors import check_choice
-from unweave.metrics.information import CROWDED, DOUBTFUL, STEADY, UNSTEADY, JointCounts, wider_bins
-from unweave.metrics.score import Score, Span, interval_of_terms, no_span, span_of
+from unweave.metrics.counted import CountedScore
+from unweave.metrics.information import JointCounts
+from unweave.metrics.score import Score, no_span
 from unweave.metrics.validation import (
     Floats,
     check_count,
@@ -35,11 +37,13 @@ def modularity(
     of, from binned codes. A latent that knows nothing counts 0. Completeness does not matter: duplicated codes
     score 1.
 
-    A latent of pure noise has 0 / 0: whatever its bins happen to count decides. So the corrected value, that of a large
-    sample, is made of the informations less their bias, and latents that independence explains count 0 (see
-    :meth:`~unweave.metrics.information.JointCounts.informed`). Its interval is 1.96 standard errors, from the influence
-    of each sample on the frequencies that are counted. There is none if codes are few for the cells, if their range
-    moves the bins, or if a latent can hardly be told from noise.
+    A latent of pure noise has 0 / 0: whatever its bins happen to count decides. So the corrected value, that of
+    infinitely many codes, is made of the informations less their bias, and latents that independence explains count 0
+    (see :meth:`~unweave.metrics.information.JointCounts.informed`). Its interval is 1.96 standard errors, from the
+    influence of each sample on the frequencies that are counted. If codes are few for the cells, if their range moves
+    the bins, or if a latent can hardly be told from noise, the interval is that of the mean over samples of *this
+    number of codes* (``Score.covers`` says so). Heavy tails leave none. See
+    :class:`~unweave.metrics.counted.CountedScore`.
 
     Modes: ``disentanglement_lib``: 20 bins for codes; ``dcf``: 20 bins for codes and factors; ``ubisoft``: 10 for both
     (the last two libraries divide 0 by 0 for a dead code; here it counts 0).
@@ -76,31 +80,29 @@ def modularity(
         "of_latents": each.tolist(),
         "mutual_information": joint.information.tolist(),
     }
-    span = _span(value, codes, bins, joint, sizes) if interval else no_span()
+    span = _Modularity(codes, bins, joint, sizes).span(value) if interval else no_span()
     return Score("modularity", value, reference=_REFERENCE, constants=constants, **span)
 
 
-def _span(value: float, codes: Floats, bins: int, joint: JointCounts, sizes: tuple[int, ...]) -> Span:
-    """The corrected value and its interval, or why there is none."""
-    if joint.crowded:
-        return no_span(CROWDED)
-    informed, doubtful = joint.informed()
-    if doubtful.any():
-        return no_span(DOUBTFUL)
-    binned = wider_bins(codes, bins)
-    if binned is None:
-        return no_span(UNSTEADY)
-    centre, influence = _corrected(joint, informed), _influence(joint, informed)
-    wider = JointCounts.of(binned, bins, joint.classes, sizes)
-    error = float(np.std(influence)) / float(np.sqrt(len(codes)))
-    if abs(_corrected(wider, informed) - centre) > STEADY * error:
-        return no_span(UNSTEADY)
-    return span_of(value, centre, *interval_of_terms(centre, influence))
+@dataclass(frozen=True)
+class _Modularity(CountedScore):
+    """The score as a function of informations."""
 
+    def plain(self, information: Floats) -> float:
+        return float(np.mean(_modularities(information)))
 
-def _corrected(joint: JointCounts, informed: NDArray[np.bool_]) -> float:
-    """The score of the informations less their bias; latents that are not informed count 0."""
-    return float(np.mean(np.where(informed, _modularities(joint.unbiased()), 0.0)))
+    def corrected(self, joint: JointCounts) -> float:
+        return float(np.mean(np.where(self.silent, 0.0, _modularities(joint.unbiased()))))
+
+    def slopes(self, information: Floats) -> tuple[Floats, Floats]:
+        latents, factors = information.shape
+        slopes = np.zeros_like(information)
+        for j in np.flatnonzero(~self.silent) if factors > 1 else ():
+            known = information[j]
+            k = int(known.argmax())
+            slopes[j] = -2 * known / known[k] ** 2
+            slopes[j, k] = 2 * (float(np.sum(known**2)) - known[k] ** 2) / known[k] ** 3
+        return slopes / (max(factors - 1, 1) * latents), np.zeros(factors)
 
 
 def _modularities(information: Floats) -> Floats:
@@ -111,22 +113,3 @@ def _modularities(information: Floats) -> Floats:
         return np.asarray(alive, dtype=np.float64)
     rest = (squares.sum(axis=1) - best) / np.where(alive, best * (squares.shape[1] - 1), 1.0)
     return np.where(alive, 1 - rest, 0.0)
-
-
-def _influence(joint: JointCounts, informed: NDArray[np.bool_]) -> Floats:
-    """The effect of each sample on the corrected score, (n,), up to a constant."""
-    unbiased = joint.unbiased()
-    latents, factors = unbiased.shape
-    influence = np.zeros(joint.binned.shape[1])
-    if factors == 1:
-        return influence
-    for j in np.flatnonzero(informed):
-        known = unbiased[j]
-        k = int(known.argmax())
-        best = known[k]
-        rest = float(np.sum(known**2)) - best**2
-        for i in range(factors):
-            slope = 2 * rest / best**3 if i == k else -2 * known[i] / best**2
-            if slope:
-                influence += slope / (factors - 1) / latents * joint.ratios(int(j), i)
-    return influence

@@ -17,6 +17,7 @@ from unweave.errors import UnweaveError, plain, unknown
 from unweave.metrics.agreement import Sensitivity
 from unweave.metrics.beta_vae import beta_vae_score
 from unweave.metrics.dci import dci
+from unweave.metrics.dci_es import dci_es
 from unweave.metrics.decomposition import decomposition, gaussian_total_correlation
 from unweave.metrics.downstream import downstream_accuracy
 from unweave.metrics.explicitness import explicitness
@@ -142,6 +143,13 @@ METRICS: dict[str, Metric] = {
             "Total correlation of a Gaussian with the covariance of the codes.",
             standard=False,
             gaussian_total_correlation="Gaussian TC",
+        ),
+        _builtin(
+            dci_es,
+            "How little capacity predictors of the factors need, and factors for each latent.",
+            standard=False,
+            dci_explicitness="DCI explicitness",
+            dci_size="DCI size",
         ),
         _builtin(
             mcc,

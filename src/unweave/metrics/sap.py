@@ -1,11 +1,13 @@
 """SAP: how much better the best single latent predicts a factor than the second best."""
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
+from unweave.metrics.learned import FEWEST, Trial
 from unweave.metrics.mig import leading_gaps
 from unweave.metrics.score import Score, Span, interval_of_held_out, interval_of_terms, no_span, span_of
 from unweave.metrics.thresholds import envelope, fit_thresholds
@@ -15,7 +17,6 @@ from unweave.metrics.validation import (
     check_pair,
     equal_width_bins,
     factor_classes,
-    split_samples,
     standardised,
 )
 
@@ -24,8 +25,6 @@ MODES = ("disentanglement_lib", "dcf", "ubisoft", "latte")
 _REFERENCE = "Kumar et al. 2018, section 3"
 UNPENALISED = 100.0
 """C of machines whose penalty does not matter: that of 10,000 times as many codes."""
-FEWEST = 20
-"""Training codes of a value below which the accuracy of its machine is not known."""
 HALF_SAMPLES = 6
 """Random halves of the training codes, for the variance of machines between training sets."""
 
@@ -84,47 +83,38 @@ def sap(
         codes = equal_width_bins(codes, 20).T.astype(np.float64)
         table = equal_width_bins(table.astype(np.float64), 20).T
     classes = factor_classes(table)[0]
-    train, held_out = split_samples(len(codes), rng, test)
+    trial = Trial.of(codes, classes, rng, test)
     if mode == "latte":
-        train = held_out = np.arange(len(codes))
-    right, trained = _guesses(codes, classes, train, held_out, 1.0 if mode == "latte" else 0.01)
+        trial = replace(trial, train=np.arange(len(codes)), held_out=np.arange(len(codes)))
+    right, trained = _guesses(trial, trial.train, 1.0 if mode == "latte" else 0.01)
     accuracy = right.mean(axis=2)
     _, gaps = leading_gaps(accuracy)
     value = float(np.mean(gaps))
     span = no_span()
     if interval:
         candidates = np.argsort(-trained, axis=0, kind="stable")[:4]
-        span = _span(value, codes, classes, train, held_out, rng, candidates)
+        span = _span(value, trial, candidates)
     constants = {
         "mode": mode,
-        "training_samples": len(train),
-        "test_samples": len(held_out),
+        "training_samples": len(trial.train),
+        "test_samples": len(trial.held_out),
         "gaps": gaps.tolist(),
         "accuracies": accuracy.tolist(),
     }
     return Score("sap", value, reference=_REFERENCE, constants=constants, **span)
 
 
-def _span(
-    value: float,
-    codes: Floats,
-    classes: Integers,
-    train: Integers,
-    held_out: Integers,
-    rng: np.random.Generator,
-    candidates: NDArray[np.intp],
-) -> Span:
+def _span(value: float, trial: Trial, candidates: NDArray[np.intp]) -> Span:
     """The score of machines without penalty, and its interval; ``candidates`` (m, K) are the latents that may lead."""
-    if min(int(np.bincount(column[train]).min()) for column in classes.T) < FEWEST:
+    if trial.fewest(trial.train) < FEWEST:
         return no_span(f"a value has fewer than {FEWEST} training codes")
-    right, trained = _guesses(codes, classes, train, held_out, UNPENALISED, candidates)
+    right, trained = _guesses(trial, trial.train, UNPENALISED, candidates)
     # Leaders chosen on the codes that test them would seem better than they are.
     order, _ = leading_gaps(trained)
     terms = _gap_of_leaders(right, order)
     of_halves = []
     for _ in range(HALF_SAMPLES):
-        half = rng.permutation(train)[: len(train) // 2]
-        guessed, _ = _guesses(codes, classes, half, held_out, UNPENALISED, order)
+        guessed, _ = _guesses(trial, trial.random_half(), UNPENALISED, order)
         of_halves.append(_gap_of_leaders(guessed, order))
     return span_of(value, float(np.mean(terms)), *interval_of_held_out(terms, of_halves))
 
@@ -139,17 +129,13 @@ def _gap_of_leaders(right: NDArray[np.bool_], order: NDArray[np.intp]) -> Floats
 
 
 def _guesses(
-    codes: Floats,
-    classes: Integers,
-    train: Integers,
-    held_out: Integers,
-    penalty: float,
-    only: NDArray[np.intp] | None = None,
+    trial: Trial, train: Integers, penalty: float, only: NDArray[np.intp] | None = None
 ) -> tuple[NDArray[np.bool_], Floats]:
-    """Which held-out codes each latent guesses rightly, (latents, K, held out), and its training accuracy.
+    """Which held-out codes each latent guesses rightly, (latents, K, held out), and its accuracy on those of ``train``.
 
     ``only`` (m, K) holds the latents that are used for each factor; the others guess nothing.
     """
+    codes, classes, held_out = trial.codes, trial.classes, trial.held_out
     right = np.zeros((codes.shape[1], classes.shape[1], len(held_out)), dtype=bool)
     trained = np.zeros(right.shape[:2])
     for k, column in enumerate(classes.T):

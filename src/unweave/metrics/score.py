@@ -2,13 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from unweave.errors import UnweaveError
 from unweave.metrics.validation import Floats
+
+AT_THIS_NUMBER = "the mean over samples of this number of codes, not the value of infinitely many"
+"""What an interval covers that is not of the value of infinitely many codes."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,8 @@ class Score:
     ``value`` follows the definition to the letter. Where that is known to be biased for so few samples, ``corrected``
     holds the value less its bias with its own interval, (value, low, high); if the plain value lies outside of that
     interval, it has none itself.
+
+    ``covers`` says what the interval covers in 95 of 100 samples if that is not the value of infinitely many codes.
 
     Example:
         >>> score = Score("mig", 0.25, 0.2, 0.3, reference="Chen et al. 2018", constants={"bins": 20})
@@ -42,6 +47,7 @@ class Score:
     constants: Mapping[str, Any] = field(default_factory=dict)
     corrected: tuple[float, float, float] | None = None
     no_interval: str = ""
+    covers: str = ""
 
     def __float__(self) -> float:
         return self.value
@@ -64,7 +70,11 @@ class Score:
             {'per_latent': [1.5, 0.5]}
 
         """
-        absent = {"corrected": self.corrected is None, "no_interval": not self.no_interval}
+        absent = {
+            "corrected": self.corrected is None,
+            "no_interval": not self.no_interval,
+            "covers": not self.covers,
+        }
         return {name: _plain(value) for name, value in vars(self).items() if not absent.get(name)}
 
     @classmethod
@@ -159,6 +169,7 @@ class Span(TypedDict):
     high: float | None
     corrected: tuple[float, float, float] | None
     no_interval: str
+    covers: NotRequired[str]
 
 
 def span_of(value: float, centre: float, low: float, high: float) -> Span:
@@ -187,38 +198,18 @@ def no_span(why: str = "") -> Span:
     return Span(low=None, high=None, corrected=None, no_interval=why)
 
 
-def span_of_learned(
-    value: float, of_halves: Sequence[float], effect: Floats, range: tuple[float, float] = (0.0, 1.0)
-) -> Span:
-    """The interval of a score of predictors on held-out codes, for predictors trained on infinitely many codes.
+def decided_by_one(effect: Floats) -> bool:
+    """Whether one of n effects makes up more than a twentieth (of fewer than 700: 35 / n) of their variance.
 
-    What training codes are lacking costs about c / n, so V + c / n is the score in the limit, and that of a half of the
-    codes is V - c / n: the corrected value is V + (V - mean of two halves). To first order the two halves differ from
-    the whole by opposite amounts, so this adds no error. By how much they differ shows what other training codes would
-    have changed, a variance of (V_a - V_b)^2 / 4. If the correction is more than two standard errors the law cannot be
-    relied upon, and there is no interval.
-
-    Args:
-        value: V.
-        of_halves: the score of predictors of each of two complementary halves of the training codes.
-        effect: (n,) of each held-out code on the score.
-        range: of the score.
+    The standard error of a sample with such tails says little of other samples.
 
     Example:
-        >>> span = span_of_learned(0.5, [0.49, 0.49], np.array([-0.5, 0.5] * 50))
-        >>> [round(end, 3) for end in span["corrected"]]
-        [0.51, 0.412, 0.608]
+        >>> decided_by_one(np.append(np.zeros(999), 1.0)), decided_by_one(np.tile([0.0, 1.0], 500))
+        (True, False)
 
     """
-    gained = value - float(np.mean(of_halves))
-    own = float(np.var(effect)) / len(effect)
-    if abs(gained) > 2 * float(np.sqrt(own)):
-        return no_span("predictors of more codes would do better by more than the error")
-    centre = float(np.clip(value + gained, *range))
-    if own == 0:
-        return span_of(value, centre, *interval_of_terms(centre, effect, range))
-    error = float(np.sqrt(own + (of_halves[0] - of_halves[1]) ** 2 / 4))
-    return span_of(value, centre, *clipped(centre, 1.96 * error, range))
+    squares = (effect - effect.mean()) ** 2
+    return bool(squares.max() > max(0.05, 35 / len(effect)) * squares.sum() > 0)
 
 
 def interval_of_halves(
@@ -242,7 +233,9 @@ def interval_of_halves(
         [0.285, 0.715]
 
     """
-    return clipped(value, float(stdtrit(len(halves) - 1, 0.975)) * float(np.std(halves, ddof=1)), range)
+    return clipped(
+        value, float(scipy.special.stdtrit(len(halves) - 1, 0.975)) * float(np.std(halves, ddof=1)), range
+    )
 
 
 def interval_of_terms(
@@ -295,5 +288,5 @@ def interval_of_held_out(
     of_predictors = max(0.0, float(np.var(means, ddof=1)) - by_chance)
     quantile = 1.96
     if of_predictors > 0:
-        quantile = float(stdtrit((len(x) - 1) * (1 + own / of_predictors) ** 2, 0.975))
+        quantile = float(scipy.special.stdtrit((len(x) - 1) * (1 + own / of_predictors) ** 2, 0.975))
     return clipped(value, quantile * float(np.sqrt(own + of_predictors)), range)

@@ -19,7 +19,7 @@ LARGEST = 1e140
 
 
 def check_codes(codes: ArrayLike, name: str = "codes") -> Floats:
-    """``codes`` as float64 (n, latents), or an error that says what is wrong with them.
+    """``codes`` as float64 (n, latents), or an error that says what is wrong with them; not a copy, so not to be changed.
 
     Example:
         >>> check_codes([[1, 2], [3, 4]]).shape
@@ -30,8 +30,8 @@ def check_codes(codes: ArrayLike, name: str = "codes") -> Floats:
         unweave.errors.UnweaveError: codes must have two axes (samples, columns), got shape (2,): write codes[:, None] for one column
 
     """  # noqa: E501
-    checked = _table(codes, name).astype(np.float64)
-    if (largest := float(np.abs(checked).max())) > LARGEST:
+    checked = _table(codes, name).astype(np.float64, copy=False)
+    if (largest := max(float(checked.max()), -float(checked.min()))) > LARGEST:
         raise UnweaveError(
             f"{name} must be at most {LARGEST:g} in size, since they are squared, got {largest:g}: "
             f"divide them by their standard deviation"
@@ -75,8 +75,8 @@ def factor_classes(factors: ArrayLike, bins: int = 20) -> tuple[Integers, tuple[
     columns, sizes = [], []
     for k, column in enumerate(table.T):
         if (known := _counted(column)) is not None:
-            columns.append(column.astype(np.int64))
-            sizes.append(known)
+            columns.append(known[0])
+            sizes.append(known[1])
             continue
         values, classes = np.unique(column, return_inverse=True)
         if len(values) < 2:
@@ -91,15 +91,15 @@ def factor_classes(factors: ArrayLike, bins: int = 20) -> tuple[Integers, tuple[
     return np.stack(columns, axis=1), tuple(sizes)
 
 
-def _counted(column: NDArray[Any]) -> int | None:
-    """The number of classes if the column holds exactly the classes 0 .. number-1; counting is quicker than sorting."""
-    if (
-        column.dtype.kind not in "iu"
-        or column.min() != 0
-        or not 0 < (top := int(column.max())) < 2 * len(column)
-    ):
+def _counted(column: NDArray[Any]) -> tuple[Integers, int] | None:
+    """The classes of a column of few whole numbers, and how many they are; counting is quicker than sorting."""
+    if column.dtype.kind not in "iu" or column.min() < 0 or int(column.max()) >= 2 * len(column):
         return None
-    return top + 1 if np.all(np.bincount(column, minlength=top + 1)) else None
+    held = np.bincount(column) > 0
+    size = int(held.sum())
+    if size < 2:
+        return None
+    return (column.astype(np.int64) if held.all() else (np.cumsum(held) - 1).take(column)), size
 
 
 def drop_columns(table: NDArray[Any], drop: Sequence[int]) -> tuple[NDArray[Any], list[int]]:
@@ -182,32 +182,39 @@ def equal_width_bins(codes: NDArray[Any], bins: int) -> Integers:
         [[0, 1, 1, 1]]
 
     """
-    rows = np.ascontiguousarray(codes.T, dtype=np.float64)
-    low, high = rows.min(axis=1, keepdims=True), rows.max(axis=1, keepdims=True)
+    found = np.empty(codes.T.shape, dtype=np.int64)
+    # A latent at a time: fresh memory for all of them would cost more than the arithmetic.
+    for place, column in zip(found, codes.T, strict=True):
+        _bins_of(np.ascontiguousarray(column, dtype=np.float64), bins, place)
+    return found
+
+
+def _bins_of(code: Floats, bins: int, place: Integers) -> None:
+    """The bins of one latent (n,), into ``place``."""
+    low, high = float(code.min()), float(code.max())
     # Codes that differ only by rounding are constant: no distinct edges fit between them.
-    grain = bins * np.spacing(np.maximum(np.abs(low), np.abs(high)))
-    moves = high - low > 4 * grain
-    span = np.where(moves, high - low, 1.0)
-    scaled = rows - low
+    grain = bins * float(np.spacing(max(abs(low), abs(high))))
+    if not high - low > 4 * grain:
+        place[:] = 0
+        return
+    span = high - low
+    scaled = code - low
     scaled *= bins / span
-    place: Integers = scaled.astype(np.int64)
+    place[:] = scaled
     np.minimum(place, bins - 1, out=place)
     # Division finds the bin but for rounding next to an edge; comparing with the edge itself decides there, as
     # np.digitize would.
     scaled -= place
     scaled -= 0.5
     np.abs(scaled, out=scaled)
-    close = np.flatnonzero(scaled > 0.5 - np.maximum(1e-6, 4 * grain / span))
+    close = np.flatnonzero(scaled > 0.5 - max(1e-6, 4 * grain / span))
     if len(close):
-        edges = np.linspace(low[:, 0], low[:, 0] + span[:, 0], bins + 1, axis=1)
-        edges[:, -1] = np.inf
-        latent, code = close // rows.shape[1], rows.ravel()[close]
-        found = place.ravel()[close]
-        found -= code < edges[latent, found]
-        found += code >= edges[latent, found + 1]
-        place.ravel()[close] = found
-    place *= moves
-    return place
+        edges = np.linspace(low, low + span, bins + 1)
+        edges[-1] = np.inf
+        near, found = code[close], place[close]
+        found -= near < edges[found]
+        found += near >= edges[found + 1]
+        place[close] = found
 
 
 def check_count(name: str, value: int, least: int) -> int:

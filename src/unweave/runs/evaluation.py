@@ -24,8 +24,10 @@ from unweave.metrics import (
     choose_metrics,
     relations,
     score_all,
+    transferred_accuracy,
 )
-from unweave.model_metrics import Codes, Evaluated, ModelMetric, model_metrics
+from unweave.model_metrics import ELBO, Codes, Evaluated, ModelMetric, model_metrics
+from unweave.runs.latent_names import read_names
 from unweave.runs.run import Run
 from unweave.runs.status import CODES, SCORES
 from unweave.training import cpu
@@ -40,6 +42,15 @@ SAMPLES = 10_000
 
 RELATIONS = "relations.json"
 """Which factor sits in which latent, in the folder of a run."""
+
+HELD_OUT_CODES = "codes-held-out.npz"
+"""Codes of images that training never saw, in the folder of a run."""
+
+HELD_OUT = "held_out"
+"""Behind the name of their scores."""
+
+TRANSFER = "downstream_accuracy"
+"""The metric whose predictors learn from images that were seen, for those that were not."""
 
 DECODED = 1_000
 """How many of them are decoded as well, for the likelihood."""
@@ -64,13 +75,32 @@ def codes_of(run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambd
         >>> codes_of(run).means.shape
         (10000, 2)
     """
-    path = run.folder / CODES
+    return _stored_codes(run, CODES, _evaluation_sample, device, tell)
+
+
+def held_out_codes_of(
+    run: Run, *, device: torch.device | str = "cpu", tell: Tell = lambda _: None
+) -> Codes | None:
+    """The codes of images that ``sampling=HeldOut`` kept from a run, likewise stored; None for other runs.
+
+    Example:
+        >>> held_out_codes_of.__annotations__["return"] == Codes | None
+        True
+    """
+    if run.config.sampling.name != "HeldOut":
+        return None
+    return _stored_codes(run, HELD_OUT_CODES, _held_out_sample, device, tell)
+
+
+def _stored_codes(run: Run, name: str, sample: "_Sample", device: torch.device | str, tell: Tell) -> Codes:
+    path = run.folder / name
     model, step = run.model_and_step(device)
     stored = _or_set_aside(path, lambda: Codes.load(path))
     if stored is not None and stored.step == step:
         return stored
     cpu.prepare(torch.get_num_threads())
-    codes = _encode(model, run.dataset(), run.config.seed, step, tell)
+    seed = run.config.seed
+    codes = _encode(model, sample(run.dataset(), generator(seed, "evaluation")), seed, step, tell)
     codes.save(path)
     return codes
 
@@ -90,6 +120,10 @@ def evaluate(
     where factors are known; the geometry score where two of them span a plane. ``metrics=["all"]`` adds every standard
     metric of :data:`unweave.metrics.METRICS` that the data allow. Scores of metrics that are named are added to the
     stored ones, if these are of the same weights.
+
+    A run whose data have ``sampling=HeldOut`` has two scores of each metric: that of images as training saw them, and,
+    with ``held_out`` behind its name, that of combinations of factors which it never saw. There ``downstream_accuracy``
+    is that of predictors which learned from the former; metrics that draw from the data themselves have none.
 
     Args:
         run: what to score.
@@ -122,7 +156,7 @@ def relations_of(run: Run, scores: Mapping[str, Score]) -> Relations | None:
         True
     """
     codes = Codes.load(run.folder / CODES)
-    found = None if codes is None else relations(_encoded(codes, run.dataset(), run.model()), scores)
+    found = None if codes is None else relations(_encoded(run, codes, run.model()), scores)
     if found is not None:
         artefacts.write_json(run.folder / RELATIONS, found.to_json())
     return found
@@ -140,7 +174,7 @@ def _evaluate(
     run.model(device)  # damaged weights end the command before anything is changed
     before = _or_set_aside(run.folder / CODES, lambda: Codes.load(run.folder / CODES))
     codes = codes_of(run, device=device, tell=tell)
-    encoded = _encoded(codes, run.dataset(), run.model(device))
+    encoded = _encoded(run, codes, run.model(device))
     of_codes = [metric for metric in chosen if isinstance(metric, Metric)]
     if not explicit:
         of_codes = [metric for metric in of_codes if metric.needs <= encoded.has]
@@ -153,11 +187,46 @@ def _evaluate(
                 encoded, of_codes, seed=run.config.seed, threads=threads, interval=interval, tell=tell
             )
             of_codes = []
+    scores |= _held_out_scores(run, encoded, chosen, threads, interval, device, tell)
     same_weights = metrics is not None and before is not None and before.step == codes.step
     stored = _or_set_aside(run.folder / SCORES, lambda: run.scores) if same_weights else {}
     new = {name: score.to_json() for name, score in scores.items()}
     artefacts.write_json(run.folder / SCORES, {**(stored or {}), **new})
     return scores
+
+
+def _held_out_scores(
+    run: Run,
+    seen: Encoded,
+    chosen: Sequence[AnyMetric],
+    threads: int,
+    interval: bool,
+    device: torch.device | str,
+    tell: Tell,
+) -> dict[str, Score]:
+    """The scores of images that training never saw; none if there are no such images."""
+    codes = held_out_codes_of(run, device=device, tell=tell)
+    if codes is None:
+        return {}
+    unseen = _encoded(run, codes, run.model(device))
+    of_codes = [m for m in chosen if isinstance(m, Metric) and m.needs <= unseen.has and m.name != TRANSFER]
+    seed = run.config.seed
+    scores = score_all(unseen, of_codes, seed=seed, threads=threads, interval=interval, tell=tell)
+    for metric in chosen:
+        if isinstance(metric, ELBO):
+            scores |= _model_scores(metric, run, codes, device, tell)
+        elif metric.name == TRANSFER and seen.factors is not None and codes.factors is not None:
+            both = (_columns(table, seen, run.dataset()) for table in (codes_of(run).factors, codes.factors))
+            learned, tested = both
+            found = transferred_accuracy(seen.codes, learned, unseen.codes, tested, interval=interval)
+            scores |= metric.named(found)
+    return {f"{name} {HELD_OUT}": score for name, score in scores.items()}
+
+
+def _columns(factors: NDArray[Any] | None, seen: Encoded, dataset: Dataset) -> NDArray[Any]:
+    """Of factors, the columns that vary among the images that were seen."""
+    assert factors is not None
+    return factors[:, [dataset.factor_space().column(name) for name in seen.factor_names]]
 
 
 def _or_set_aside(path: Path, read: Callable[[], Kept]) -> Kept | None:
@@ -178,7 +247,8 @@ def _chosen(metrics: Sequence[MetricLike] | None) -> tuple[list[AnyMetric], bool
     return choose_metrics(wanted, more=model_metrics()), metrics is not None and not everything
 
 
-def _encoded(codes: Codes, dataset: Dataset, model: Model) -> Encoded:
+def _encoded(run: Run, codes: Codes, model: Model) -> Encoded:
+    dataset, names = run.dataset(), read_names(run.folder)
     known = dataset.space is not None and codes.varying_factors is not None
     facts = latent_facts(model)
     scales = codes.scales.copy()
@@ -189,6 +259,7 @@ def _encoded(codes: Codes, dataset: Dataset, model: Model) -> Encoded:
         codes.factors if known else None,
         scales if np.all(scales > 0) else None,
         factor_names=dataset.space.names if known and dataset.space is not None else None,
+        latent_names=[names.get(j, f"latent {j}") for j in range(codes.means.shape[1])],
     )
     return dataclasses.replace(encoded, facts=facts)
 
@@ -230,8 +301,8 @@ def _model_scores(
         return metric.named(metric.compute(evaluated, generator(seed, "evaluation", 1)))
 
 
-def _encode(model: Model, dataset: Dataset, seed: int, step: int, tell: Tell) -> Codes:
-    chosen, images, factors = _evaluation_sample(dataset, generator(seed, "evaluation"))
+def _encode(model: Model, sample: "_Drawn", seed: int, step: int, tell: Tell) -> Codes:
+    chosen, images, factors = sample
     means, scales, kl, nll = [], [], [], []
     block = 250
     with torch.no_grad(), torch.random.fork_rng():
@@ -256,10 +327,22 @@ def _encode(model: Model, dataset: Dataset, seed: int, step: int, tell: Tell) ->
     )
 
 
-def _evaluation_sample(
-    dataset: Dataset, rng: np.random.Generator
-) -> tuple[NDArray[Any], Callable[[NDArray[Any]], NDArray[Any]], NDArray[Any] | None]:
-    """Keys of the images to encode (factors, or row numbers), keys to images, and the factors if they are known."""
+_Drawn = tuple[NDArray[Any], Callable[[NDArray[Any]], NDArray[Any]], NDArray[Any] | None]
+"""Keys of the images to encode (factors, or row numbers), keys to images, and the factors if they are known."""
+_Sample = Callable[[Dataset, np.random.Generator], _Drawn]
+
+
+def _held_out_sample(dataset: Dataset, rng: np.random.Generator) -> _Drawn:
+    """Images that training never sees."""
+    if dataset.count is None:
+        factors = dataset.unseen(SAMPLES, rng)
+        return factors, dataset.images, factors
+    rows = dataset.unseen_rows(SAMPLES, rng)
+    return rows, dataset.at, dataset.factors_at(rows)
+
+
+def _evaluation_sample(dataset: Dataset, rng: np.random.Generator) -> _Drawn:
+    """Images as training sees them."""
     if dataset.count is None:
         factors = dataset.evaluation(SAMPLES, rng)
         return factors, dataset.images, factors

@@ -1,0 +1,140 @@
+"""Explicitness and size, by which DCI-ES extends DCI: how powerful a predictor must be, and how long the code is."""
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from unweave.errors import UnweaveError
+from unweave.metrics.learned import Trial
+from unweave.metrics.score import Score, no_span
+from unweave.metrics.validation import Floats, check_count, check_pair, factor_classes, standardised
+
+_REFERENCE = "Eastwood et al. 2023, section 4"
+RIDGE = 1e-6
+"""Penalty of the squared weights for each training code, so small that it only makes the solution unique."""
+
+
+def dci_es(
+    codes: ArrayLike,
+    factors: ArrayLike,
+    rng: np.random.Generator | None = None,
+    *,
+    capacities: Sequence[int] = (0, 8, 16, 32, 64, 128, 256),
+    test: float = 1 / 3,
+    interval: bool = True,
+) -> dict[str, Score]:
+    """``dci_explicitness``, in [-1, 1], and ``dci_size``; D, C and I are those of :func:`~unweave.metrics.dci`.
+
+    With l_k(c) the least loss, on codes held out, of predictors of factor k of capacity c or less, 1 that of predicting
+    the mean, and l_k* the least of all capacities c_1 < ... < c_m, the area between the loss and l_k*, over steps of
+    capacity, is compared with that of a loss which falls evenly:
+
+        explicitness = mean_k ( 1 - A_k / Z_k ),  A_k = int ( l_k(c) - l_k* ) dc,  Z_k = ( 1 - l_k* ) (m - 1) / 2
+        size         = K / latents
+
+    So explicitness is 1 if the least capacity, a linear predictor, is as good as any, 0 if the loss falls evenly, and
+    -1 if only the largest capacity predicts anything. A factor that no capacity predicts counts 0.
+
+    The family of predictors is a choice, which the definition leaves open. Here they are least squares regressions of
+    the indicators of a factor's values, on the standardised codes and, with capacity c, on c random cosines of them
+    (Rahimi & Recht 2007; frequencies normal with variance 1 / latents); those of a capacity include those of a smaller
+    one. The loss is the unexplained share of the variance of the indicators. Compare equal capacities only.
+
+    Args:
+        codes: (n, latents) posterior means.
+        factors: (n, K) factor values; continuous ones are cut into 20 bins.
+        rng: draws the split and the cosines; ``np.random.default_rng(0)`` by default.
+        capacities: numbers of cosines, ascending; two or more.
+        test: share of the samples held out.
+        interval: there is none of explicitness, which says why; size is no estimate.
+
+    References:
+        Eastwood et al. 2023, "DCI-ES: an extended disentanglement framework with connections to identifiability",
+        section 4.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> z = rng.uniform(-1, 1, size=(600, 2))
+        >>> scores = dci_es(z, (z[:, :1] > 0) * (z[:, 1:] > 0) + 0)
+        >>> round(scores["dci_explicitness"].value, 1), scores["dci_size"].value
+        (0.6, 0.5)
+
+    """
+    codes, table = check_pair(codes, factors, least=20)
+    steps = [check_count("capacities", c, 0) for c in capacities]
+    if len(steps) < 2 or any(b <= a for a, b in itertools.pairwise(steps)):
+        raise UnweaveError(f"capacities must be two or more ascending numbers of cosines, got {capacities!r}")
+    rng = np.random.default_rng(0) if rng is None else rng
+    trial = Trial.of(codes, factor_classes(table)[0], rng, test)
+    z = standardised(codes, codes[trial.train])
+    losses = _losses(z, trial, steps, rng)
+    each = [explicitness_of(curve) for curve in losses]
+    constants = {
+        "capacities": steps,
+        "training_samples": len(trial.train),
+        "test_samples": len(trial.held_out),
+        "of_factors": each,
+        "losses": losses.tolist(),
+    }
+    factors_, latents = trial.classes.shape[1], z.shape[1]
+    size = factors_ / latents
+    span = no_span("the error of the area under a curve of losses is not known" if interval else "")
+    return {
+        "dci_explicitness": Score(
+            "dci_explicitness",
+            float(np.mean(each)),
+            range=(-1.0, 1.0),
+            reference=_REFERENCE,
+            constants=constants,
+            **span,
+        ),
+        "dci_size": Score(
+            "dci_size",
+            size,
+            size if interval else None,
+            size if interval else None,
+            range=(0.0, None),
+            reference=_REFERENCE,
+            constants={"factors": factors_, "latents": latents},
+        ),
+    }
+
+
+def explicitness_of(losses: ArrayLike) -> float:
+    """``1 - A / Z`` of the losses (m,) of ascending capacities, 1 being the loss of no predictor.
+
+    Example:
+        >>> explicitness_of([0.2, 0.2, 0.2]), explicitness_of([1.0, 0.5, 0.0]), explicitness_of([1.0, 1.0, 1.0])
+        (1.0, 0.0, 0.0)
+
+    """
+    best = np.minimum.accumulate(np.minimum(np.asarray(losses, dtype=np.float64), 1.0))
+    least = best[-1]
+    if 1 - least < 1e-12:
+        return 0.0
+    above = best - least
+    area = float(np.sum(above[1:] + above[:-1])) / 2
+    return 1 - area / ((1 - float(least)) * (len(best) - 1) / 2)
+
+
+def _losses(z: Floats, trial: Trial, capacities: Sequence[int], rng: np.random.Generator) -> Floats:
+    """The share of the variance of each factor's indicators that remains at each capacity, (K, capacities)."""
+    largest, latents = capacities[-1], z.shape[1]
+    turned = z @ (rng.normal(size=(latents, largest)) / np.sqrt(latents)) + rng.uniform(0, 2 * np.pi, largest)
+    features = np.hstack([np.ones((len(z), 1)), z, np.cos(turned)])
+    train, held_out = features[trial.train], features[trial.held_out]
+    inner = train.T @ train
+    inner[np.diag_indices_from(inner)] += RIDGE * len(train)
+    found = np.empty((trial.classes.shape[1], len(capacities)))
+    for k, column in enumerate(trial.classes.T):
+        indicators = np.eye(int(column.max()) + 1)[column]
+        truth, mean = indicators[trial.held_out], indicators[trial.train].mean(axis=0)
+        outer = train.T @ indicators[trial.train]
+        whole = max(float(np.sum((truth - mean) ** 2)), 1e-300)
+        for i, capacity in enumerate(capacities):
+            used = slice(1 + latents + capacity)
+            weights = np.linalg.solve(inner[used, used], outer[used])
+            found[k, i] = float(np.sum((truth - held_out[:, used] @ weights) ** 2)) / whole
+    return found
