@@ -19,7 +19,7 @@ from campaign.record import BEGIN, DOCS, END, RESULTS, Table, markdown, summary
 TORTURE = Path(__file__).parent / "torture.py"
 
 
-SAMPLE = {"constructors": 250, "kills": 8, "damages": 12, "repairs": 6, "disks": 5, "lines": 75}
+SAMPLE = {"constructors": 250, "kills": 8, "damages": 12, "repairs": 6, "models": 6, "disks": 5, "lines": 75}
 NOT_SAMPLED = {"workers": 0, "ray": 0}
 
 
