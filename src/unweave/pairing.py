@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.distributions import Distribution, Independent, Normal
 
 from unweave.errors import UnweaveError
-from unweave.functional.divergence import factorises, factors, normal_kl
+from unweave.functional.divergence import NarrowNormal, factorises, factors, normal_kl
 from unweave.posteriors import Posterior, example_posteriors
 from unweave.slots import Form, Slot
 
@@ -54,7 +54,9 @@ class Pairing(nn.Module, ABC):
                 f"pairing {type(self).__name__} averages Gaussian posteriors, got {type(q).__name__}"
             )
         (mean_1, mean_2), (scale_1, scale_2) = each.loc.chunk(2), each.scale.chunk(2)
-        first, second = (Normal(m, s, validate_args=False) for m, s in ((mean_1, scale_1), (mean_2, scale_2)))
+        first, second = (
+            NarrowNormal(m, s, validate_args=False) for m, s in ((mean_1, scale_1), (mean_2, scale_2))
+        )
         share = self.shared(first, second)
         mean, scale = self.average(first, second)
         means = torch.cat([torch.where(share, mean, mean_1), torch.where(share, mean, mean_2)])

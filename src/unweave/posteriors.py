@@ -16,7 +16,7 @@ from torch.distributions import (
 )
 
 from unweave.errors import UnweaveError, check_positive
-from unweave.functional.divergence import PathwiseNormal, factorises, factors
+from unweave.functional.divergence import NarrowNormal, PathwiseNormal, factorises, factors
 from unweave.slots import Slot
 
 
@@ -75,7 +75,7 @@ class DiagonalNormal(Posterior):
 
     def __init__(self, latents: int, *, sticking_the_landing: bool = False) -> None:
         super().__init__(latents, features=2 * latents)
-        self.family = PathwiseNormal if sticking_the_landing else Normal
+        self.family = PathwiseNormal if sticking_the_landing else NarrowNormal
 
     def forward(self, features: Tensor) -> "Independent[Normal]":
         """The posterior of each row of ``features``, ``(n, 2 * latents)``."""
@@ -108,7 +108,7 @@ class IsotropicNormal(Posterior):
         """The posterior of each row of ``features``, ``(n, latents + 1)``."""
         mean, log_variance = features[:, : self.latents], features[:, self.latents :]
         scale = (0.5 * log_variance).exp().expand_as(mean)
-        return Independent(Normal(mean, scale, validate_args=False), 1, validate_args=False)
+        return Independent(NarrowNormal(mean, scale, validate_args=False), 1, validate_args=False)
 
 
 @final

@@ -16,12 +16,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from campaign import damages, disks, fuzz, kills, workers
+from campaign import constructors, damages, disks, fuzz, kills, models, workers
 from campaign.children import warm
 from campaign.record import Table, write
 
 SEED = 20
-PARTS = ("constructors", "kills", "damages", "disks", "lines", "workers", "ray")
+PARTS = ("constructors", "kills", "damages", "repairs", "models", "disks", "lines", "workers", "ray")
 
 
 def single(table: Table, part: str, found: Iterator[kills.Case], late: Callable[[], bool], most: int) -> None:
@@ -66,7 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, help="where results are kept [default: a new one]")
     parser.add_argument("--minutes", type=float, default=240.0, help="after which it ends")
-    for part, most in zip(PARTS, (5000, 1000, 1000, 1000, 10_000, 1000, 1000), strict=True):
+    for part, most in zip(PARTS, (5000, 1000, 1000, 1000, 1000, 1000, 10_000, 1000, 1000), strict=True):
         parser.add_argument(f"--{part}", type=int, default=most, help=f"at most so many [default: {most}]")
     parser.add_argument(
         "--again", choices=PARTS, action="append", default=[], help="forget what is known of a part"
@@ -98,7 +98,7 @@ def _try(table: Table, folder: Path, most: dict[str, int], seconds: float) -> No
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         sys.exit(f"another process works in {folder}; --table shows what it has found so far")
-    for left in ("cases", "reference", "trained", "finished", "interrupted", "library"):
+    for left in ("cases", "reference", "trained", "finished", "interrupted", "library", "models"):
         shutil.rmtree(folder / left, ignore_errors=True)
     os.environ["UNWEAVE_CACHE"] = str(folder / "cache")
     ends = time.monotonic() + seconds
@@ -111,11 +111,13 @@ def _try(table: Table, folder: Path, most: dict[str, int], seconds: float) -> No
     makes: dict[str, Callable[[], Iterator[kills.Case]]] = {
         "kills": lambda: kills.cases(SEED, folder),
         "damages": lambda: damages.cases(SEED, folder),
+        "repairs": lambda: damages.repairs(SEED, folder),
+        "models": lambda: models.cases(SEED, folder),
         "disks": lambda: disks.cases(SEED, folder),
         "workers": lambda: workers.cases(SEED, folder, ("worker", "sweep")),
         "ray": lambda: workers.cases(SEED, folder, ("ray worker", "ray node")),
     }
-    batch = {"constructors": fuzz.constructors, "lines": fuzz.lines}
+    batch = {"constructors": constructors.constructors, "lines": fuzz.lines}
     for part in PARTS:
         if part in batch:
             batches(table, part, lambda n, make=batch[part]: make(SEED, folder, n), late, most[part])  # type: ignore[misc]

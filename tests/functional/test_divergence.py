@@ -5,7 +5,7 @@ import torch
 from torch.distributions import Independent, Laplace, MultivariateNormal, Normal
 
 from unweave.functional import averaged_to_summed, kl, kl_per_latent, summed_to_averaged
-from unweave.functional.divergence import factorises
+from unweave.functional.divergence import NarrowNormal, PathwiseNormal, factorises
 
 
 def posterior(n: int = 3, latents: int = 4) -> Independent:
@@ -86,3 +86,36 @@ def test_the_gaussian_kl_is_that_of_the_log_variance(log_variance: float) -> Non
     assert prior.grad is not None
     expected = 0.5 * (1 - ratio - 1.5**2 / math.exp(0.8))
     assert prior.grad.item() == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+@pytest.mark.parametrize("family", [NarrowNormal, PathwiseNormal])
+@pytest.mark.parametrize("log_variance", [-80.0, -90.0, -110.0, -160.0])
+def test_an_estimated_kl_of_a_narrow_posterior_is_finite_with_its_gradients(
+    family: type[NarrowNormal], log_variance: float
+) -> None:
+    """To a prior without a closed form; by hand in float64, where such scales are ordinary numbers."""
+    values, slopes = [], []
+    noise = torch.randn(400, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    for kind in (torch.float32, torch.float64):
+        mean = torch.tensor([[0.0, 0.0]], dtype=kind).expand(400, 2).clone().requires_grad_()
+        width = torch.full((400, 2), log_variance, dtype=kind, requires_grad=True)
+        law = family(mean, (0.5 * width).exp(), validate_args=False)
+        z = mean + law.scale * noise.to(kind)
+        prior = Independent(Laplace(torch.zeros(2, dtype=kind), torch.ones(2, dtype=kind)), 1)
+        found = kl(Independent(law, 1), prior.expand((400,)), z)
+        found.mean().backward()
+        assert width.grad is not None
+        assert torch.isfinite(found).all()
+        assert torch.isfinite(width.grad).all()
+        values.append(found.mean().item())
+        slopes.append(width.grad.sum().item())
+    assert values[0] == pytest.approx(values[1], rel=1e-5)
+    assert slopes[0] == pytest.approx(slopes[1], rel=1e-3)
+    entropy = 0.5 * (1 + math.log(2 * math.pi) + log_variance)
+    assert values[1] == pytest.approx(2 * (-entropy + math.log(2)), abs=0.2)
+
+
+def test_wide_normals_are_those_of_pytorch_to_the_last_digit() -> None:
+    z = torch.randn(50, 3, generator=torch.Generator().manual_seed(1))
+    mean, scale = 0.3 * z.flip(0), z.abs() + 1e-9
+    assert torch.equal(NarrowNormal(mean, scale).log_prob(z), Normal(mean, scale).log_prob(z))

@@ -108,6 +108,12 @@ KNOWN: dict[str, dict[str, float | tuple[float, float]]] = {
     "gaussian_total_correlation": {
         "identity": 0, "dead": 0, "constant": 0, "rotated": 0, "duplicated": (20, 60), "unrelated": (0, 0.02),
     },
+    "dci_explicitness": {
+        # Of a factor with two values the linear predictor is best; indicators of more need cosines.
+        "identity": (0.8, 1), "duplicated": (0.7, 1), "constant": (0.8, 1), "dead": 0, "rotated": (0.8, 1),
+        "unrelated": 0, "folded": 2 / 3,
+    },
+    "dci_size": {"identity": 1, "duplicated": 1 / 2, "constant": 3 / 4, "dead": 3 / 4, "unrelated": 3 / 4},
     "mcc": {
         # One factor keeps its latent, two are turned by 45 degrees.
         "identity": 1, "duplicated": 1, "constant": 1, "dead": 0, "rotated": (1 + 2 / 2**0.5) / 3, "folded": 0,

@@ -333,6 +333,40 @@ def test_everything_that_can_be_rebuilt_is_rebuilt(finished: Run, capsys: pytest
     assert list(damage(folder)) == []
 
 
+@pytest.mark.parametrize("how", ["a line", "empty", "noise", "a folder"])
+def test_a_damaged_manifest_is_written_again(finished: Run, how: str) -> None:
+    evaluate(finished)
+    path, weights = finished.folder / artefacts.MANIFEST, finished.folder / status.WEIGHTS
+    content = path.read_bytes()
+    place = content.index(b'"model.safetensors"') + 3
+    damaged = {
+        "a line": content[:place] + b"?" + content[place + 1 :],
+        "empty": b"\n\n?",
+        "noise": bytes(900),
+    }
+    path.unlink()
+    path.mkdir() if how == "a folder" else path.write_bytes(damaged[how])
+    assert any("manifest.jsonl" in sentence for sentence in damage(finished.folder))
+    told = list(repair(finished.folder))
+    assert "written again, taken as they are: " in told[-1]
+    assert "model.safetensors" in told[-1]
+    assert "the damaged one is kept as manifest.jsonl.damaged" in told[-1]
+    assert list(damage(finished.folder)) == []
+    flip(weights)
+    assert any("model.safetensors is damaged" in sentence for sentence in damage(finished.folder))
+
+
+def test_a_file_that_has_lost_its_line_is_not_recorded_if_its_form_is_wrong(finished: Run) -> None:
+    (finished.folder / artefacts.MANIFEST).write_bytes(b"?")
+    (finished.folder / status.STATUS).write_bytes(b"[1]")
+    (finished.folder / "config.yaml").write_text(config("seed=5").to_yaml())
+    told = "".join(repair(finished.folder))
+    assert "config.yaml: written again from its copy in run.json" in told
+    assert "status.json: written again (finished at step 6)" in told
+    assert Run(finished.folder).config == config()
+    assert list(damage(finished.folder)) == []
+
+
 def test_a_run_without_a_manifest_opens(finished: Run) -> None:
     (finished.folder / artefacts.MANIFEST).unlink()
     assert list(damage(finished.folder)) == []

@@ -64,10 +64,10 @@ def train(
       unweave train dsprites --minutes 5
       unweave train circles data.hole=center decoder=SpatialBroadcast steps=2000 batch_size=16
       unweave train path/to/images/ latents=12 objective=BetaVAE objective.beta=4
-      unweave train study.yaml seed=3
+      unweave train examples/circles.yaml seed=3
 
-    Optimiser, learning rate, schedule and steps are those recommended for the data set (measured for dSprites so far),
-    unless you name one of the first three; training=plain stands for Adam at 1e-4 and 5,000 steps.
+    Optimiser, learning rate, schedule and steps are those recommended for the data set (docs/learning.md says what was
+    measured), unless you name one of the first three; training=plain stands for Adam at 1e-4 and 5,000 steps.
 
     To resume an interrupted run, run the same command again. `unweave options` lists all keys.
     """  # noqa: D301

@@ -7,7 +7,7 @@ from typing import Any, final
 from numpy.typing import NDArray
 
 from unweave.data.dataset import user_path
-from unweave.data.image_files import FoundFiles, find_files, kinds_of, load_files, load_readable
+from unweave.data.image_files import find_files, kinds_of, load_files, load_readable, tell_others
 from unweave.data.indexed import IndexedDataset
 from unweave.data.labels import TABLE, find_labels
 from unweave.data.pictures import check_colour, check_size
@@ -71,7 +71,7 @@ class Folder(IndexedDataset):
             )
         root = user_path(path)
         found = find_files(root)
-        _tell_others(root, found)
+        tell_others(root, found, labels=root / TABLE)
         if channels is None:
             channels = _channels(found.images, background)
         read = (self.name, found.images, size, channels, crop, background)
@@ -100,20 +100,6 @@ class Folder(IndexedDataset):
             return super().fingerprint()
         finally:
             self.rows = rows
-
-
-def _tell_others(root: Path, found: FoundFiles) -> None:
-    """One line that counts the files that are not images, or an error if there are no others."""
-    others = [file for file in found.others if file != root / TABLE]
-    told = ""
-    if others:
-        few = ", ".join(file.name for file in others[:3]) + (" ..." if len(others) > 3 else "")
-        told = f"{len(others):,} other file{'s' if len(others) > 1 else ''} ({few})"
-    if not found.images:
-        ignored = f"; {told} cannot be read as images" if told else ""
-        raise UnweaveError(f"folder {root} holds no images: put image files (png, jpg ...) into it{ignored}")
-    if told:
-        logger.info("%s: ignored %s", root, told)
 
 
 def _channels(files: tuple[Path, ...], background: str) -> int:

@@ -1,8 +1,9 @@
 """Image files of a folder: which there are, which can be read, and their pixels at one size."""
 
 import hashlib
+import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +20,19 @@ from unweave.errors import UnweaveError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
+logger = logging.getLogger("unweave")
+
 NAMED = 20
 """Files that an error names at most; all are counted."""
+
+
+class UnreadableImageError(Exception):
+    """Why one file cannot be read; a sentence without its subject, the file.
+
+    Example:
+        >>> str(UnreadableImageError("is not an image"))
+        'is not an image'
+    """
 
 
 class UnreadableImagesError(UnweaveError):
@@ -31,16 +43,19 @@ class UnreadableImagesError(UnweaveError):
         'a.png is not an image: replace or remove it, or go on without it (--skip-bad, or data.skip_bad=true)'
     """
 
-    def __init__(self, reasons: Mapping[Path, str], total: int) -> None:
-        self.reasons = dict(reasons)
+    def __init__(
+        self,
+        reasons: Mapping[Path, str] | Mapping[str, str],
+        total: int,
+        remedy: str = "--skip-bad, or data.skip_bad=true",
+    ) -> None:
+        self.reasons = {Path(file): reason for file, reason in reasons.items()}
         named = "; ".join(f"{file} {reason}" for file, reason in list(reasons.items())[:NAMED])
         if len(reasons) > NAMED:
             named += f"; and {len(reasons) - NAMED:,} more"
         many = f"{len(reasons):,} of {total:,} images cannot be read: " if len(reasons) > 1 else ""
         them = "them" if many else "it"
-        super().__init__(
-            f"{many}{named}: replace or remove {them}, or go on without {them} (--skip-bad, or data.skip_bad=true)"
-        )
+        super().__init__(f"{many}{named}: replace or remove {them}, or go on without {them} ({remedy})")
 
 
 @dataclass(frozen=True)
@@ -106,7 +121,7 @@ def kinds_of(files: tuple[Path, ...]) -> dict[Path, tuple[int, bool]]:
         try:
             with _open(file) as image:
                 kinds[file] = (1 if image.mode in GREY else 3, image.has_transparency_data)
-        except _UnreadableImageError:
+        except UnreadableImageError:
             continue  # told, with all others, when the pixels are read
     return kinds
 
@@ -129,7 +144,7 @@ def load_files(
         for i, file in enumerate(files):
             try:
                 out[i] = _load(file, size, channels, crop, background)
-            except _UnreadableImageError as error:
+            except UnreadableImageError as error:
                 reasons[file] = str(error)
             tell(i + 1)
         if reasons:
@@ -169,10 +184,6 @@ def load_readable(
     return load_files(name, left, size, channels, crop, background), left
 
 
-class _UnreadableImageError(Exception):
-    """Why one file cannot be read; a sentence without its subject, the file."""
-
-
 def _state(files: tuple[Path, ...], shape: tuple[int, ...], crop: int | None, background: str) -> str:
     """Changes with the files and with what is made of them."""
     options = (shape, crop) if background == "black" else (shape, crop, background)
@@ -195,7 +206,7 @@ def _visible(root: Path) -> Iterator[Path]:
 def _begins_as_image(file: Path) -> bool:
     try:
         _open(file).close()
-    except _UnreadableImageError:
+    except UnreadableImageError:
         return False
     return True
 
@@ -203,17 +214,19 @@ def _begins_as_image(file: Path) -> bool:
 def _open(file: Path) -> "Image":
     import PIL.Image
 
+    if not file.exists():
+        raise UnreadableImageError("does not exist")
     try:
         image = open_picture(file)
     except PIL.UnidentifiedImageError:
-        raise _UnreadableImageError("is not an image") from None
+        raise UnreadableImageError("is not an image") from None
     except UnweaveError as error:
-        raise _UnreadableImageError(f"cannot be taken: {error}") from None
+        raise UnreadableImageError(f"cannot be taken: {error}") from None
     except (OSError, ValueError, SyntaxError, PIL.Image.DecompressionBombError) as error:
-        raise _UnreadableImageError(f"cannot be opened as an image ({error})") from None
+        raise UnreadableImageError(f"cannot be opened as an image ({error})") from None
     if image.mode not in GREY | COLOUR:
         image.close()
-        raise _UnreadableImageError(
+        raise UnreadableImageError(
             f"has pixels of kind {image.mode} (expected an image with 8 or 16 bits a channel)"
         )
     return image
@@ -221,12 +234,45 @@ def _open(file: Path) -> "Image":
 
 def _load(file: Path, size: int, channels: int, crop: int | None, background: str) -> NDArray[np.uint8]:
     """Pixels (size, size, channels) of one file."""
+    return read_picture(file, lambda picture: fit(picture, size, channels, crop=crop, background=background))
+
+
+def read_picture(file: Path, make: "Callable[[Image], NDArray[np.uint8]]") -> NDArray[np.uint8]:
+    """What is made of the picture in a file; an :class:`UnreadableImageError` if it cannot be read to its end.
+
+    Example:
+        >>> read_picture(Path("/nowhere.png"), lambda picture: fit(picture, 8, 3))
+        Traceback (most recent call last):
+        ...
+        unweave.data.image_files.UnreadableImageError: does not exist
+    """
     import PIL.Image
 
     with _open(file) as image:
         try:
-            return fit(image, size, channels, crop=crop, background=background)
+            return make(image)
         except UnweaveError as error:
-            raise _UnreadableImageError(f"cannot be taken: {error}") from None
+            raise UnreadableImageError(f"cannot be taken: {error}") from None
         except (OSError, ValueError, SyntaxError, EOFError, PIL.Image.DecompressionBombError) as error:
-            raise _UnreadableImageError(f"is a broken image ({error})") from None
+            raise UnreadableImageError(f"is a broken image ({' '.join(str(error).split())[:100]})") from None
+
+
+def tell_others(root: Path, found: FoundFiles, labels: Path | None = None) -> None:
+    """One line that counts the files that are not images, without the table of labels; an error without images.
+
+    Example:
+        >>> tell_others(Path("photos"), FoundFiles((), ()))
+        Traceback (most recent call last):
+        ...
+        unweave.errors.UnweaveError: folder photos holds no images: put image files (png, jpg ...) into it
+    """
+    others = [file for file in found.others if file != labels]
+    told = ""
+    if others:
+        few = ", ".join(file.name for file in others[:3]) + (" ..." if len(others) > 3 else "")
+        told = f"{len(others):,} other file{'s' if len(others) > 1 else ''} ({few})"
+    if not found.images:
+        ignored = f"; {told} cannot be read as images" if told else ""
+        raise UnweaveError(f"folder {root} holds no images: put image files (png, jpg ...) into it{ignored}")
+    if told:
+        logger.info("%s: ignored %s", root, told)

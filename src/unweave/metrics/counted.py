@@ -44,6 +44,10 @@ class CountedScore(ABC):
         bins: of each.
         joint: their counts.
         sizes: of the factors.
+
+    Example:
+        >>> sorted(CountedScore.__abstractmethods__)  # what a score must say of itself
+        ['corrected', 'plain', 'slopes']
     """
 
     second_order: ClassVar[float] = 0.0
@@ -87,7 +91,7 @@ class CountedScore(ABC):
 
     @property
     def _some(self) -> slice:
-        """Codes that are enough for a variance: 4,000 to 8,000 of more."""
+        """Codes that are enough for a variance, or for what a shift changes: 4,000 to 8,000 of more."""
         return slice(None, None, max(1, len(self.codes) // ENOUGH))
 
     def span(self, value: float, *, limit: bool = True) -> Span:
@@ -151,14 +155,16 @@ class CountedScore(ABC):
         outward = errors / np.maximum(self.ends.range, 1e-300)
         shifts = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])[:, :, None] * outward
         low = self.ends.mean - self.ends.away[0, 0]
-        fine = fine_bins(self.codes[:, moving], self.bins, low, self.ends.range)
+        fine = fine_bins(self.codes[self._some, moving], self.bins, low, self.ends.range)
         moved = np.repeat(self.joint.information[None, moving], 4, axis=0)
         for k, size in enumerate(self.sizes):
             rows = np.flatnonzero(matters[:, k])
             if len(rows):
-                of_factor = self.joint.classes[:, k]
+                of_factor = self.joint.classes[self._some, k]
                 counts = shifted_counts(fine[rows], self.bins, shifts[..., rows], of_factor, size)
-                moved[:, rows, k] = information_of(counts)
+                out, inward = np.split(information_of(counts), 2)
+                moved[:2, rows, k] += (out - inward) / 2
+                moved[2:, rows, k] -= (out - inward) / 2
         table, found = self.joint.information.copy(), np.empty((4, len(moving)))
         for shift, i in np.ndindex(found.shape):
             table[moving[i]] = moved[shift, i]

@@ -49,12 +49,13 @@ def hoyer(codes: ArrayLike, *, normalised: bool = True, interval: bool = True) -
     each = np.clip((root - ratio) / (root - 1), 0.0, 1.0)
     span = no_span()
     if interval and len(z) > 1:
-        effect = each
+        effect, pull = each, np.zeros(len(z))
         if normalised:
             # A larger deviation shrinks its latent: d each / d log x_j, and log s_j moves by (w^2 - 1) / 2.
             pulled = (np.abs(x) / safe[:, None] - ratio[:, None] * (x / safe[:, None]) ** 2) / (root - 1)
-            effect = each + ((z - z.mean(axis=0)) / scale) ** 2 @ pulled.mean(axis=0) / 2
-        span = _span(float(np.mean(each)), effect)
+            pull = ((z - z.mean(axis=0)) / scale) ** 2 @ pulled.mean(axis=0) / 2
+            effect = each + pull
+        span = _span(float(np.mean(each)), effect, pull)
     return Score(
         "hoyer",
         float(np.mean(each)),
@@ -64,8 +65,9 @@ def hoyer(codes: ArrayLike, *, normalised: bool = True, interval: bool = True) -
     )
 
 
-def _span(value: float, effect: Floats) -> Span:
-    if decided_by_one(effect):
+def _span(value: float, effect: Floats, pull: Floats) -> Span:
+    """The interval; ``pull`` is the part of the effects that the standard deviations have."""
+    if decided_by_one(effect) or decided_by_one(pull):
         return no_span("a single code decides: tails are too heavy for a standard deviation")
     half = 1.96 * float(np.std(effect, ddof=1)) / float(np.sqrt(len(effect)))
     low, high = clipped(value, half)

@@ -119,7 +119,7 @@ _HARDLY_ACTIVE = (
 class _Focused(CountedScore):
     """Modularity (``of_latents``) or compactness as a function of informations."""
 
-    second_order: ClassVar[float] = -0.5  # totals are over all pairs, of which some know little
+    second_order: ClassVar[float] = -0.25  # totals are over all pairs, of which some know little
 
     of_latents: bool
 

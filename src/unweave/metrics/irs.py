@@ -174,21 +174,24 @@ def _error(codes: Floats, groups: list[_Groups], share: float, ends: Floats) -> 
     """The standard error of the score; ``ends`` are those of the largest and the least code, (2, latents)."""
     n = len(codes)
     equal = float(np.sqrt(np.log(n)))
-    centred = np.ascontiguousarray((codes - codes.mean(axis=0)).T)
     moved, moves = 0.0, np.zeros(n)
     spread, spreads = 0.0, np.zeros(n)
-    for j, code in enumerate(centred):
+    for j, (column, centre) in enumerate(zip(codes.T, codes.mean(axis=0), strict=True)):
+        code = column - centre
         size, effect = _deviation(code, groups[j], share, equal)
         moved, moves = moved + size, moves + effect
-        above, below = -code, code.copy()
-        above[code.argmax()] += n * ends[0, j]
-        below[code.argmin()] += n * ends[1, j]
-        high, low = float(code.max()), float(-code.min())
-        mean, difference = (above + below) / 2, (above - below) / 2
+        first, last = int(code.argmax()), int(code.argmin())
+        high, low = float(code[first]), float(-code[last])
+        # Half the difference of the effects on both ends: a code moves the mean, which moves both.
+        difference = -code
+        difference[first] += n * ends[0, j] / 2
+        difference[last] -= n * ends[1, j] / 2
         tied = abs(high - low) <= equal * 2 * float(np.std(difference)) / np.sqrt(n)
         part = float(np.sqrt(1 - 2 / np.pi)) if tied else 1.0
         spread += max(high, low)
-        spreads += mean + (part if high > low else -part) * difference
+        spreads += (part if high > low else -part) * difference
+        spreads[first] += n * ends[0, j] / 2
+        spreads[last] += n * ends[1, j] / 2
     ratio = moved / spread
     return float(np.sqrt(np.mean((moves - ratio * spreads) ** 2) / n)) / spread
 

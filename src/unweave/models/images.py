@@ -16,8 +16,13 @@ from unweave.data import Dataset
 from unweave.data.array_files import Npz
 from unweave.data.arrays import HDF5, Arrays
 from unweave.data.dataset import user_path
-from unweave.data.image_files import find_files
-from unweave.data.pictures import open_picture
+from unweave.data.image_files import (
+    UnreadableImageError,
+    UnreadableImagesError,
+    find_files,
+    read_picture,
+    tell_others,
+)
 from unweave.errors import UnweaveError
 from unweave.models.preparation import Preparation
 from unweave.references import is_reference
@@ -26,9 +31,6 @@ logger = logging.getLogger("unweave")
 
 BLOCK = 256
 """Images that are read, encoded and written at a time."""
-
-_SHOWN = 8
-"""Files that an error names."""
 
 
 class ImageBlock(NamedTuple):
@@ -142,11 +144,7 @@ def _of_path(
 def _pictures_in(root: Path) -> list[tuple[str, Path]]:
     """The picture files of a folder and its subfolders, in order, by their path inside it; a line counts the others."""
     found = find_files(root)
-    if not found.images:
-        raise UnweaveError(f"folder {root} holds no pictures: put image files (png, jpg ...) into it")
-    if found.others:
-        count = len(found.others)
-        logger.info("%s: ignored %d other file%s", root, count, "s" if count > 1 else "")
+    tell_others(root, found)
     return [(path.relative_to(root).as_posix(), path) for path in found.images]
 
 
@@ -170,8 +168,8 @@ class PictureImages(ImageSource):
         self.count = len(pictures)
 
     def blocks(self, size: int = BLOCK) -> Iterator[ImageBlock]:
-        """All pictures that can be read; at the end an error, or with ``skip_bad`` a warning, names the others."""
-        bad: list[str] = []
+        """All pictures that can be read; then an error names the others, or with ``skip_bad`` a line counts them."""
+        bad: dict[str, str] = {}
         for start in range(0, self.count, size):
             names: list[str] = []
             images = []
@@ -179,33 +177,21 @@ class PictureImages(ImageSource):
                 try:
                     images.append(_pixels(picture, self.preparation))
                     names.append(name)
-                except UnweaveError as error:
-                    bad.append(f"{name} ({error})")
+                except UnreadableImageError as error:
+                    bad[name] = str(error)
             if images:
                 yield ImageBlock(names, np.stack(images), None)
+        if bad and (not self.skip_bad or len(bad) == self.count):
+            raise UnreadableImagesError(bad, self.count, remedy="--skip-bad")
         if bad:
-            more = f" and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
-            told = f"{len(bad)} of {self.count} pictures cannot be read: {', '.join(bad[:_SHOWN])}{more}"
-            if not self.skip_bad or len(bad) == self.count:
-                raise UnweaveError(f"{told}; remove them, or leave them out with --skip-bad")
-            logger.warning("%s; they are left out", told)
+            logger.info("skipped %d of %d images that cannot be read", len(bad), self.count)
 
 
 def _pixels(picture: Any, preparation: Preparation) -> NDArray[np.uint8]:
     """A picture, or that of a file, for a model; one phrase if it cannot be read."""
-    import PIL.Image
-
-    try:
-        if not isinstance(picture, Path):
-            return preparation.picture(picture)
-        with open_picture(picture) as opened:
-            return preparation.picture(opened)
-    except UnweaveError:
-        raise
-    except PIL.UnidentifiedImageError:
-        raise UnweaveError("it is not a picture") from None
-    except (OSError, ValueError, SyntaxError, EOFError, PIL.Image.DecompressionBombError) as error:
-        raise UnweaveError(f"it is broken: {' '.join(str(error).split())[:100]}") from None
+    if not isinstance(picture, Path):
+        return preparation.picture(picture)
+    return read_picture(picture, preparation.picture)
 
 
 @final

@@ -1,6 +1,8 @@
 """Opening a trained model: a run, a model folder, a file of weights, or the name of a kept model."""
 
+import contextlib
 import dataclasses
+import difflib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,20 +51,21 @@ def load(place: str | os.PathLike[str], device: "torch.device | str" = "cpu") ->
 
 def _located(word: str) -> Path:
     """The folder that a word stands for which is no path."""
-    try:
+    with contextlib.suppress(UnweaveError):
         return find(word)
-    except UnweaveError as error:
-        unknown = error
     if RUNS.is_dir() and os.sep not in word:
         try:
             return RunIndex(RUNS).locate(word)
         except UnweaveError as error:
             if "may be any of" in str(error):
                 raise
-    others = "give the folder of a run or a model, or a .safetensors file"
-    if os.sep in word or word.endswith((".safetensors", ".yaml")) or not kept():
-        raise UnweaveError(f"there is no {visible(word)}: {others}, or the name of a kept model") from None
-    raise UnweaveError(f"{unknown}; or {others}") from None
+    names = list(kept())
+    near = difflib.get_close_matches(word.lower(), names, n=1)
+    known = f"did you mean {near[0]}?" if near else ", ".join(names)
+    raise UnweaveError(
+        f"there is no {visible(word)}: give the folder of a run or a model, a .safetensors file, or the name of a "
+        f"kept model{f' ({known})' if known else ''}"
+    )
 
 
 def _of_folder(folder: Path, device: "torch.device | str") -> TrainedModel:

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from unweave import artefacts, atomic, plots
 from unweave.data import Dataset
 from unweave.errors import UnweaveError
+from unweave.reports.latent_map import latent_map
 from unweave.reports.narrative import ComparedRun, findings, headline, score_rows
 from unweave.reports.rendering import Picture, image, png, render, writer
 from unweave.reports.run_summary import RunSummary, mig_after_rotation, run_labels, settings, summarise
@@ -49,6 +50,7 @@ def write_run_report(run: Run, path: str | Path | None = None) -> Path:
         rows=score_rows([summary.scores]),
         pictures={name: image(*picture) for name, picture in pictures.items()},
         factors=None if space is None else list(space.names),
+        map=latent_map(run, summary.scores, summary.order) if summary.health.has_learned else None,
         shown=len(summary.order),
         commands=[run.command, f"unweave evaluate {run.folder}", f"unweave report {run.folder}"],
         settings=settings(run.config),

@@ -155,11 +155,22 @@ def relations_of(run: Run, scores: Mapping[str, Score]) -> Relations | None:
         >>> relations_of.__annotations__["return"] == Relations | None
         True
     """
-    codes = Codes.load(run.folder / CODES)
-    found = None if codes is None else relations(_encoded(run, codes, run.model()), scores)
+    encoded = encoded_of(run)
+    found = None if encoded is None else relations(encoded, scores)
     if found is not None:
         artefacts.write_json(run.folder / RELATIONS, found.to_json())
     return found
+
+
+def encoded_of(run: Run) -> Encoded | None:
+    """The codes that are saved with a run, with their factors and the names of both; none if it was not scored.
+
+    Example:
+        >>> encoded_of.__annotations__["return"] == Encoded | None
+        True
+    """
+    codes = Codes.load(run.folder / CODES)
+    return None if codes is None else _encoded(run, codes, run.model())
 
 
 def _evaluate(

@@ -60,6 +60,7 @@ def warm() -> None:
 
     torch.set_num_threads(1)
     import unweave.cli
+    import unweave.models
     import unweave.recipes.catalogue
     import unweave.reports
     import unweave.runs.check

@@ -1,10 +1,9 @@
 """Command lines, config files, input files and constructors that nobody would write, and many that somebody would."""
 
 import contextlib
-import inspect
+import functools
 import io
 import json
-import math
 import os
 import random
 import resource
@@ -22,6 +21,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from campaign import models
 from campaign.children import MEMORY, SECONDS, in_child, waited
 
 BATCH = 25
@@ -105,25 +105,6 @@ HOSTILE = (
         "os:system",
     ),
 )
-NUMBERS = (
-    math.nan,
-    math.inf,
-    -math.inf,
-    -1.0,
-    0.0,
-    -0.0,
-    1e-320,
-    1e-30,
-    0.5,
-    1.0,
-    2.0,
-    7.5,
-    1e10,
-    1e38,
-    3.5e38,
-    1e308,
-)
-WHOLE = (-(2**70), -(2**31), -7, -1, 0, 1, 2, 3, 4, 8, 2**20, 2**31, 2**63, 10**400)
 TINY_PARTS = {
     "encoder": (
         ["encoder=MLP", "encoder.hidden=[8]"],
@@ -279,6 +260,16 @@ def _pictures(chance: random.Random, folder: Path) -> None:
         os.mkfifo(folder / "pipe.png")
 
 
+def _images(chance: random.Random, path: Path) -> Path:
+    """A folder of pictures or a file of arrays; where it is."""
+    if chance.random() < 0.5:
+        _pictures(chance, path)
+        return path
+    file = path.with_suffix(".npz")
+    _npz(chance, file, scored=chance.random() < 0.3)
+    return file
+
+
 def _json_of_run(chance: random.Random, folder: Path) -> None:
     """The folder of a run with strange JSON in its files."""
     folder.mkdir()
@@ -322,8 +313,8 @@ def _json_of_run(chance: random.Random, folder: Path) -> None:
 def line(chance: random.Random, place: Path, number: int) -> tuple[str, list[str]]:
     """One command line with the files that it names; its kind and its words."""
     kind = chance.choices(
-        ["valid training", "training", "config file", "npz", "pictures", "run files", "other"],
-        [30, 25, 8, 8, 6, 8, 15],
+        ["valid training", "training", "config file", "npz", "pictures", "run files", "model", "other"],
+        [30, 25, 8, 8, 6, 8, 10, 15],
     )[0]
     quick = ["--no-report", "--quiet", "--out", str(place / f"run{number}")]
     if kind == "valid training":
@@ -357,6 +348,8 @@ def line(chance: random.Random, place: Path, number: int) -> tuple[str, list[str
         commands = [["runs", "list", *root], ["runs", "check", *root], ["runs", "show", str(folder), *root]]
         commands += [["evaluate", str(folder)], ["runs", "check", "--repair", *root]]
         return kind, chance.choice([*commands, ["runs", "compare", "run", "run", *root]])
+    if kind == "model":
+        return kind, models.line(chance, place, number, HOSTILE, functools.partial(_images, chance))
     first = ["runs", "train", "evaluate", "score", "report", "options", "metrics", "papers", "sweep", "data"]
     first += ["tune", "agreement", "prior", "theory", "reproduce"]
     words = [chance.choice(first)]
@@ -436,7 +429,8 @@ def _judged(words: list[str], code: object, output: str, errors: str) -> tuple[s
 
 def lines(seed: int, folder: Path, number: int) -> Counted:
     """A batch of command lines: what they were counted as, by kind, and what was wrong."""
-    return _counted(seed, folder, number, "line", _line_batch)
+    models.library(folder)
+    return counted(seed, folder, number, "line", _line_batch)
 
 
 def _line_batch(chance: random.Random, place: Path) -> Iterator[tuple[str, str, str]]:
@@ -462,12 +456,8 @@ def _has_begun(run: Path) -> bool:
     return bool(read_history(run / "history.jsonl")) or is_diverged(run)
 
 
-def constructors(seed: int, folder: Path, number: int) -> Counted:
-    """A batch of constructors, likewise."""
-    return _counted(seed, folder, number, "constructor", _constructor_batch)
-
-
-def _counted(seed: int, folder: Path, number: int, name: str, batch: Batch) -> Counted:
+def counted(seed: int, folder: Path, number: int, name: str, batch: Batch) -> Counted:
+    """A batch of inputs in a child of its own: what they were counted as, by kind, and what was wrong."""
     place = folder / "cases" / f"{name}{number}"
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
@@ -490,97 +480,6 @@ def _counted(seed: int, folder: Path, number: int, name: str, batch: Batch) -> C
         wrong.append(f"batch {number} ended with {ended.code or ended.signal}: {ended.errors[-500:]}")
     shutil.rmtree(place, ignore_errors=True)
     return counts, wrong
-
-
-def _constructor_batch(chance: random.Random, place: Path) -> Iterator[tuple[str, str, str]]:
-    from unweave.runs.config import SLOTS as PARTS
-    from unweave.slots import accepted, type_hints
-
-    context: dict[str, Any] = {
-        "image_shape": (1, 16, 16),
-        "output_shape": (2, 16, 16),
-        "features": 16,
-        "latents": 3,
-    }
-    heavy = {
-        "dsprites",
-        "coloredsprites",
-        "busysprites",
-        "shapes3d",
-        "objects3d",
-        "glyphs",
-        "folder",
-        "arrays",
-    }
-    slots = [name for name in PARTS if name not in ("model", "critic_optimizer")]
-    for _ in range(BATCH):
-        slot = chance.choice(slots)
-        part = PARTS[slot].parts[
-            chance.choice(sorted(n for n in PARTS[slot].parts if n.lower() not in heavy))
-        ]
-        hints, parameters = type_hints(part), inspect.signature(part).parameters
-        if "dataset" in parameters:
-            context["dataset"] = PARTS["data"].parts["Circles"](size=32)  # type: ignore[call-arg]
-        options = {
-            name: _value(hints.get(name), chance)
-            for name, parameter in parameters.items()
-            if name not in context and parameter.kind is parameter.KEYWORD_ONLY and chance.random() < 0.5
-        }
-        yield slot, *_construct(part, accepted(part, **context), options)
-
-
-def _construct(part: type, context: dict[str, Any], options: dict[str, Any]) -> tuple[str, str]:
-    from unweave.errors import UnweaveError
-
-    told = f"{part.__name__}({', '.join(f'{k}={v!r:.60}' for k, v in options.items())})"
-    try:
-        part(**context, **options)
-    except UnweaveError:
-        return "sentence", ""
-    except BaseException as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        return (
-            "traceback",
-            f"{told}: {type(error).__name__}: {error!s:.200} at {Path(last.filename).name}:{last.lineno}",
-        )
-    odd = [
-        k for k, v in options.items() if any(isinstance(x, float) and not math.isfinite(x) for x in _flat(v))
-    ]
-    return ("traceback", f"{told} takes {odd}") if odd else ("ok", "")
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    if isinstance(value, list | tuple):
-        for each in value:
-            yield from _flat(each)
-    else:
-        yield value
-
-
-def _value(hint: Any, chance: random.Random) -> Any:
-    """A value of the annotated kind, whatever its size."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Literal:
-        return chance.choice([*inner, "no such choice"])
-    if origin is tuple and inner and inner[-1] is not Ellipsis:
-        return tuple(_value(each, chance) for each in inner)
-    if origin is tuple and inner:
-        return tuple(_value(inner[0], chance) for _ in range(chance.choice([0, 1, 2, 3])))
-    if inner:
-        return _value(chance.choice(inner), chance)
-    if hint is bool:
-        return chance.random() < 0.5
-    if hint is float:
-        return chance.choice(NUMBERS)
-    if hint is int:
-        return chance.choice(WHOLE)
-    return (
-        None
-        if hint in (type(None), None)
-        else chance.choice(["", "x", "a\0b"])
-        if hint is str
-        else chance.choice(NUMBERS)
-    )
 
 
 def silence() -> None:

@@ -111,6 +111,7 @@ def summary(content: dict[str, Any]) -> dict[str, int]:
         "in sweeps": tried(", sweep") - tried("full disk, sweep"),
         "Ray workers and nodes": tried("kill of a Ray"),
         "damaged files": tried("damage, "),
+        "repairs": tried("repair, "),
         "full disks": tried("full disk"),
         "read-only": tried("read-only"),
         "another user": tried("another user"),
@@ -135,6 +136,7 @@ def markdown(content: dict[str, Any]) -> str:
     told = [
         f"{total['kills']:,} kills ({total['between two writes']:,} between two writes, {total['in sweeps']:,} in "
         f"sweeps, {total['Ray workers and nodes']} of Ray workers or nodes), {total['damaged files']:,} damaged files,",
+        f"{total['repairs']:,} more that were repaired,",
         f"{total['full disks']:,} full disks, {total['read-only']:,} commands in a read-only folder and "
         f"{total['another user']:,} in another user's, {total['command lines']:,} command lines,",
         f"{total['constructors']:,} constructors: **{total['wrong']:,} wrong**. Of {total['trainings']:,} fuzzed "
