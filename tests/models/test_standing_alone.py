@@ -46,6 +46,7 @@ def test_the_file_of_weights_carries_config_and_format(finished: Run) -> None:
         "crop": 0,
         "space": {"names": ["x", "y"], "sizes": [[0.2, 0.8], [0.2, 0.8]]},
         "count": None,
+        "background": "black",
     }
 
 

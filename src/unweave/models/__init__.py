@@ -16,6 +16,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from unweave.models.image_files import write_image
     from unweave.models.loading import load
     from unweave.models.places import find, kept
     from unweave.models.preparation import Preparation
@@ -27,9 +28,10 @@ _OBJECTS = {
     "find": "places",
     "kept": "places",
     "load": "loading",
+    "write_image": "image_files",
 }
 
-__all__ = ["Preparation", "TrainedModel", "find", "kept", "load"]
+__all__ = ["Preparation", "TrainedModel", "find", "kept", "load", "write_image"]
 
 
 def __getattr__(name: str) -> Any:

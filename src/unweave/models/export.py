@@ -155,7 +155,7 @@ def preparation_record(model: "TrainedModel") -> dict[str, Any]:
         >>> from unweave.runs import Config
         >>> model = TrainedModel.untrained(Config.read(words=["data=circles", "latents=2"]), (3, 32, 32))
         >>> preparation_record(model)["picture"]
-        {'height': 32, 'width': 32, 'channels': 3, 'crop': 0, 'resize': 'bilinear, antialiased'}
+        {'height': 32, 'width': 32, 'channels': 3, 'crop': 0, 'background': 'black', 'resize': 'bilinear, antialiased'}
     """
     channels, height, width = model.image_shape
     return {
@@ -166,6 +166,7 @@ def preparation_record(model: "TrainedModel") -> dict[str, Any]:
             "width": width,
             "channels": channels,
             "crop": model.preparation.crop,
+            "background": model.preparation.background,
             "resize": "bilinear, antialiased",
         },
         "inside": {"divided_by": 255, "mean": model.preparation.mean, "std": model.preparation.std},

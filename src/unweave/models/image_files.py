@@ -33,7 +33,7 @@ def write_images(folder: Path, blocks: Iterable[NDArray[Any]], count: int, tell:
     return written
 
 
-def write_image(path: Path, image: NDArray[Any]) -> Path:
+def write_image(path: Path | str, image: NDArray[Any]) -> Path:
     """Write an image (channels, height, width), uint8 or in [0, 1].
 
     Example:
@@ -43,7 +43,7 @@ def write_image(path: Path, image: NDArray[Any]) -> Path:
     """
     import PIL.Image
 
-    rgb = as_rgb(image)
+    path, rgb = Path(path), as_rgb(image)
     picture = PIL.Image.fromarray(np.ascontiguousarray(rgb[..., 0] if image.shape[0] == 1 else rgb))
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

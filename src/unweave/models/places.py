@@ -5,9 +5,6 @@ from pathlib import Path
 
 from unweave import atomic
 from unweave.errors import plain, unknown
-from unweave.runs.config import read_file
-from unweave.runs.publishing import CONFIG
-from unweave.runs.status import SCORES
 
 WEIGHTS = "model.safetensors"
 PLACES = "UNWEAVE_MODELS"
@@ -69,6 +66,10 @@ def facts(folder: Path) -> list[str]:
         >>> facts(Path(tempfile.mkdtemp()))[1:]
         ['', '', '', '', '', '', '0.0']
     """
+    from unweave.runs.config import read_file  # loads torch, which a list of names does not need
+    from unweave.runs.publishing import CONFIG
+    from unweave.runs.status import SCORES
+
     config = read_file(folder / CONFIG) if (folder / CONFIG).is_file() else {}
     scores = atomic.read_json(folder / SCORES, default={})
 
