@@ -18,6 +18,7 @@ from unweave.metrics import (
     factor_vae_score,
     infomec,
     irs,
+    linear,
     mig,
     modularity,
     sap,
@@ -347,3 +348,23 @@ def test_infomec_shares(make) -> None:  # type: ignore[no-untyped-def]
         nothing = model.fit(np.zeros((len(v), 1)), v).predict_proba(np.zeros((len(v), 1)))
         shares.append(1 - log_loss(v, p) / log_loss(v, nothing))
     assert ours["infomec_explicitness"].value == pytest.approx(np.mean(shares), abs=1e-5)
+
+
+@pytest.mark.parametrize("ridge", [1e-3, 1.0])
+def test_regressions_that_are_nearly_separated_have_one_solution_however_they_are_solved(
+    monkeypatch: pytest.MonkeyPatch, ridge: float
+) -> None:
+    """Probabilities so near 0 and 1 that their curvature is lost in single precision; five classes, ten features."""
+    rng = np.random.default_rng(0)
+    labels = np.sort(rng.integers(0, 5, 2_500))
+    x = 6.0 * np.eye(5, 10)[labels] + rng.normal(size=(2_500, 10))
+    scaled = linear.fit_softmax(x, labels, 5, ridge=ridge)
+    monkeypatch.setattr(linear, "EXACT", 1_000)
+    whole = linear.fit_softmax(x, labels, 5, ridge=ridge)
+    assert scaled.scale is not None or ridge < 1
+    assert scaled.weights == pytest.approx(whole.weights, abs=2e-3)
+    assert np.array_equal(scaled.predict(x), whole.predict(x))
+    again = linear.fit_softmax(x[::2], labels[::2], 5, ridge=ridge, start=scaled)
+    assert again.weights == pytest.approx(
+        linear.fit_softmax(x[::2], labels[::2], 5, ridge=ridge).weights, abs=2e-3
+    )

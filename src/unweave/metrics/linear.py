@@ -93,7 +93,7 @@ def fit_softmax(
     else:
         beta = _descend(rough, beta, 1e-2 * n, rough.step)
         rough.scale = rough.sampled_scale()
-    beta = _descend(rough, beta, 1e-4 * n, rough.step)
+        beta = _descend(rough, beta, 1e-4 * n, rough.step)
     beta = _descend(fine, beta, 1e-9 * n, lambda gradient: rough.at(fine).step(gradient, 1e-4))
     return Softmax(beta[:-1], beta[-1], rough.scale)
 
@@ -196,27 +196,39 @@ class Loss:
         )
 
     def sampled_scale(self) -> Scale | None:
-        """The inverse of the Hessian of some samples, where the cost was computed last; None if it is too large."""
-        some = slice(None, None, max(1, len(self.design) // SCALE_SAMPLES))
-        p, x, w = self._p[some], self.design[some], self.w[some, None]
-        (n, classes), d = p.shape, x.shape[1]
+        """The inverse of the Hessian of some samples, where the cost was computed last.
+
+        None if it is too large, or if probabilities are so near 0 and 1 that rounding outweighs their curvature.
+        """
+        classes, d = self._p.shape[1], self.design.shape[1]
         if classes * d > SCALED:
             return None
+        for kind in (np.float32, np.float64):
+            try:
+                factor = scipy.linalg.cho_factor(self._sampled_hessian(kind), check_finite=False)
+            except scipy.linalg.LinAlgError:
+                continue
+            return lambda r: np.asarray(
+                scipy.linalg.cho_solve(factor, r.T.reshape(-1), check_finite=False).reshape(classes, d).T
+            )
+        return None
+
+    def _sampled_hessian(self, kind: type) -> Floats:
+        """About the Hessian, from some samples, with a little more on its diagonal."""
+        some = slice(None, None, max(1, len(self.design) // SCALE_SAMPLES))
+        p: Floats = self._p[some].astype(kind)
+        x: Floats = self.design[some].astype(kind)
+        w: Floats = self.w[some, None].astype(kind)
+        (n, classes), d = p.shape, x.shape[1]
         spread = ((np.sqrt(w) * p)[:, :, None] * x[:, None, :]).reshape(n, -1)
-        hessian = -(spread.T @ spread).astype(np.float64)
+        hessian: Floats = -(spread.T @ spread).astype(np.float64)
         blocks = ((w * p).T @ (x[:, :, None] * x[:, None, :]).reshape(n, -1)).reshape(classes, d, d)
         for k in range(classes):
             hessian[k * d : (k + 1) * d, k * d : (k + 1) * d] += blocks[k]
         hessian *= len(self.design) / n
         more = np.tile(self.penalty[:, 0], classes) + 1e-4 * float(np.mean(np.diag(hessian)))
         hessian[np.diag_indices_from(hessian)] += more
-        factor = scipy.linalg.cho_factor(hessian, check_finite=False)
-
-        def scale(r: Floats) -> Floats:
-            found = scipy.linalg.cho_solve(factor, r.T.reshape(-1), check_finite=False)
-            return np.asarray(found.reshape(classes, d).T)
-
-        return scale
+        return hessian
 
     def _class_scale(self, weighted: Floats) -> Scale:
         """The inverse of a Hessian without what classes have in common: each is scaled by its own curvature."""
