@@ -21,13 +21,15 @@ test: check  ## style, types and all tests except the slow ones
 test-slow: $(READY)  ## the tests that take minutes
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m slow
 
-torture: $(READY)  ## kills, damaged files and strange inputs by the thousand; can be stopped and resumed (docs/reliability.md)
+torture: $(READY)  ## kills, damaged files, full disks and strange inputs by the thousand; can be stopped and resumed
 	$(BIN)/python tests/faults/torture.py --folder torture
 
 benchmarks: $(READY)  ## ratios, measured on an otherwise idle machine
 	$(BIN)/python benchmarks/training_speed.py
 	$(BIN)/python benchmarks/metrics.py --dsprites
 	$(BIN)/python benchmarks/sweep.py
+	$(BIN)/python benchmarks/encode.py
+	$(BIN)/python benchmarks/encode.py --onnx
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

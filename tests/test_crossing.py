@@ -4,7 +4,6 @@ Everything is read from the tables, so a new part joins the crossing by being in
 """
 
 import itertools
-import typing
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -20,7 +19,7 @@ from unweave.objectives import OBJECTIVES
 from unweave.pairing import PAIRINGS
 from unweave.priors import PRIORS
 from unweave.runs import Config
-from unweave.slots import accepted, options_of
+from unweave.slots import accepted, options_of, type_hints
 from unweave.training import train
 from unweave.vae import VAE
 
@@ -37,7 +36,7 @@ SMALL: dict[str, Any] = {
 
 def small(part: type, options: dict[str, Any]) -> dict[str, Any]:
     """The options with everything that makes a part large made small."""
-    hints = typing.get_type_hints(part.__init__)  # type: ignore[misc]
+    hints = type_hints(part)
     tiny = {}
     for name in options_of(part):
         if name in SMALL and isinstance(SMALL[name], tuple) == ("tuple" in str(hints[name])):
@@ -49,7 +48,7 @@ def objectives() -> list[Part]:
     """The forms of every objective, those apart that differ in more than the size of a weight."""
     found: dict[str, Part] = {}
     for name, part in OBJECTIVES.items():
-        hints = typing.get_type_hints(part.__init__)
+        hints = type_hints(part)
         for form in part.forms:
             chosen = Config.read(words=["data=circles", *form.words.split()]).objective
             kind = {k: v for k, v in chosen.options.items() if hints[k] is not float}

@@ -16,6 +16,8 @@ ALLOWED = {
     "atomic": {"errors"},
     "artefacts": {"errors", "atomic"},
     "memory": {"errors"},
+    "image_input": {"errors"},
+    "console": {"errors"},
     "papers": set(),
     "references": {"errors"},
     "slots": {"errors", "memory", "references"},
@@ -28,7 +30,8 @@ ALLOWED = {
     "priors": GROUND | {"functional"},
     "likelihoods": GROUND | {"functional"},
     "pairing": GROUND | {"functional", "posteriors"},
-    "vae": GROUND | {"functional", "networks", "posteriors", "priors", "likelihoods", "pairing"},
+    "vae": GROUND
+    | {"functional", "networks", "posteriors", "priors", "likelihoods", "pairing", "image_input"},
 }
 ALLOWED["objectives"] = ALLOWED["vae"] | {"vae"}
 ALLOWED["standardise"] = ALLOWED["vae"] | {"vae"}
@@ -37,11 +40,13 @@ ALLOWED["schedules"] = ALLOWED["objectives"] | {"objectives"}
 ALLOWED["standalone"] = ALLOWED["objectives"] | {"objectives"}
 ALLOWED["gan"] = ALLOWED["standalone"] | {"standalone"}
 ALLOWED["theory"] = ALLOWED["objectives"] | {"objectives", "data", "plots", "metrics"}
-ALLOWED["training"] = ALLOWED["gan"] | {"gan", "data", "optimizers", "schedules"}
+ALLOWED["training"] = ALLOWED["gan"] | {"console", "gan", "data", "optimizers", "schedules"}
 ALLOWED["model_metrics"] = ALLOWED["gan"] | {"gan", "data", "metrics"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "model_metrics", "standardise"}
+ALLOWED["estimator"] = ALLOWED["runs"] | {"runs"}
+ALLOWED["models"] = ALLOWED["runs"] | {"runs", "plots"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs", "plots", "theory"}
-ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "papers"}
+ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "papers", "models"}
 ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory", "papers"}
 ALLOWED["__main__"] = {"cli"}
 

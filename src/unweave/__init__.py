@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         gan,
         likelihoods,
         metrics,
+        models,
         networks,
         objectives,
         pairing,
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
         runs,
     )
     from unweave.errors import UnweaveError
+    from unweave.estimator import Disentangler
+    from unweave.models import TrainedModel, load
     from unweave.runs import Config, Run
     from unweave.training import train
     from unweave.vae import VAE
@@ -33,38 +36,28 @@ __version__ = "0.1.0"
 
 _OBJECTS = {
     "Config": "unweave.runs",
+    "Disentangler": "unweave.estimator",
     "Run": "unweave.runs",
+    "TrainedModel": "unweave.models",
     "UnweaveError": "unweave.errors",
     "VAE": "unweave.vae",
+    "load": "unweave.models",
     "train": "unweave.training",
 }
-_MODULES = (
-    *(
-        "data",
-        "functional",
-        "gan",
-        "likelihoods",
-        "metrics",
-        "networks",
-        "objectives",
-        "pairing",
-        "plots",
-        "posteriors",
-        "priors",
-    ),
-    "runs",
-)
-
 __all__ = [
     "VAE",
     "Config",
+    "Disentangler",
     "Run",
+    "TrainedModel",
     "UnweaveError",
     "data",
     "functional",
     "gan",
     "likelihoods",
+    "load",
     "metrics",
+    "models",
     "networks",
     "objectives",
     "pairing",
@@ -80,6 +73,6 @@ def __getattr__(name: str) -> Any:
     # Loaded when first asked for: `import unweave.metrics` must not pay for torch.
     if name in _OBJECTS:
         return getattr(importlib.import_module(_OBJECTS[name]), name)
-    if name in _MODULES:
+    if name in __all__:
         return importlib.import_module(f"unweave.{name}")
     raise AttributeError(f"module 'unweave' has no attribute {name!r}")

@@ -80,6 +80,20 @@ def write(path: Path, content: bytes | str, *, sync: bool = True) -> None:
         b'whole'
     """
     data = content.encode() if isinstance(content, str) else content
+    record(path, data, sync=sync)
+    atomic.write(path, data, sync=sync)
+
+
+def record(path: Path, data: bytes, *, sync: bool = True) -> None:
+    """Record what a file holds, or will hold, in the manifest of its folder.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "a.txt"
+        >>> record(path, b"whole")
+        >>> list(recorded(path.parent))
+        ['a.txt']
+    """
     manifest = path.parent / MANIFEST
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -92,7 +106,6 @@ def write(path: Path, content: bytes | str, *, sync: bool = True) -> None:
             os.close(descriptor)
     except OSError as error:
         raise atomic.explain(error, manifest) from error
-    atomic.write(path, data, sync=sync)
 
 
 def write_json(path: Path, value: Any, *, sync: bool = True) -> None:

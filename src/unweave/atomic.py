@@ -9,10 +9,14 @@ import errno
 import fcntl
 import hashlib
 import json
+import lzma
 import os
 import shutil
 import stat
+import struct
 import tempfile
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -24,6 +28,14 @@ _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY)
 
 TEMPORARY = ".new-"
 """Files and folders that begin so are not complete; those that nobody holds were left by a killed process."""
+
+
+ARCHIVE_DAMAGE: tuple[type[Exception], ...] = (
+    *(OSError, EOFError, ValueError, KeyError, TypeError, AttributeError, OverflowError),
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    RuntimeError,  # a flipped bit may say that a member is encrypted, or compressed in a way that is not known
+)
+"""What zipfile, its decompressors and numpy raise for a damaged archive of arrays."""
 
 
 class UnreadableError(UnweaveError):

@@ -366,8 +366,25 @@ class _LogBernoulli(torch.autograd.Function):
         return gradient * (value - p) / torch.addcmul(p, p, p, value=-1), of_image
 
 
+class _NoisyImages(ImageDistribution, ABC):
+    """Gaussian outputs around a mean; ``log_variance`` is one number, or one for each output."""
+
+    def __init__(self, features: Tensor, log_variance: Tensor) -> None:
+        self.log_variance = log_variance
+        super().__init__(features)
+
+    def around(self, mean: Tensor) -> Self:
+        """Outputs of the same variance around another mean."""
+        return type(self)(mean, self.log_variance)
+
+    def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
+        """The mean plus noise."""
+        mean = self.mean.expand(*sample_shape, *self.features.shape)
+        return mean + (0.5 * self.log_variance).exp() * torch.randn_like(mean)
+
+
 @final
-class GaussianImages(ImageDistribution):
+class GaussianImages(_NoisyImages):
     """Independent Gaussian pixels of one variance.
 
     Example:
@@ -377,14 +394,6 @@ class GaussianImages(ImageDistribution):
 
     location: ClassVar[bool] = True
 
-    def __init__(self, features: Tensor, log_variance: Tensor) -> None:
-        self.log_variance = log_variance
-        super().__init__(features)
-
-    def around(self, mean: Tensor) -> "GaussianImages":
-        """Pixels of the same variance around another mean."""
-        return GaussianImages(mean, self.log_variance)
-
     def log_prob(self, value: Tensor) -> Tensor:
         """Log-density summed over the image, ``(n,)``."""
         squares = apply_function(_SquaredDistance, self.features, value)
@@ -393,14 +402,9 @@ class GaussianImages(ImageDistribution):
             squares * (-self.log_variance).exp() + elements * (math.log(2 * math.pi) + self.log_variance)
         )
 
-    def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
-        """The mean plus noise."""
-        mean = self.mean.expand(*sample_shape, *self.features.shape)
-        return mean + (0.5 * self.log_variance).exp() * torch.randn_like(mean)
-
 
 @final
-class HeteroscedasticImages(ImageDistribution):
+class HeteroscedasticImages(_NoisyImages):
     """Independent Gaussian outputs, each with a variance of its own.
 
     Example:
@@ -409,23 +413,10 @@ class HeteroscedasticImages(ImageDistribution):
         tensor([-3.5310])
     """
 
-    def __init__(self, means: Tensor, log_variances: Tensor) -> None:
-        self.log_variances = log_variances
-        super().__init__(means)
-
-    def around(self, mean: Tensor) -> "HeteroscedasticImages":
-        """Outputs of the same variances around another mean."""
-        return HeteroscedasticImages(mean, self.log_variances)
-
     def log_prob(self, value: Tensor) -> Tensor:
         """Log-density summed over the image, ``(n,)``."""
-        squares = (value - self.features).square() * (-self.log_variances).exp()
-        return -0.5 * (squares + self.log_variances + math.log(2 * math.pi)).sum((1, 2, 3))
-
-    def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
-        """The mean plus noise."""
-        mean = self.mean.expand(*sample_shape, *self.features.shape)
-        return mean + (0.5 * self.log_variances).exp() * torch.randn_like(mean)
+        squares = (value - self.features).square() * (-self.log_variance).exp()
+        return -0.5 * (squares + self.log_variance + math.log(2 * math.pi)).sum((1, 2, 3))
 
 
 @final

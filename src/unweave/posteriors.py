@@ -142,7 +142,7 @@ class FullNormal(Posterior):
         lower = torch.diag_embed((0.5 * log_squares).exp())
         rows, columns = torch.tril_indices(self.latents, self.latents, -1, device=features.device)
         lower = lower.index_put(
-            (torch.arange(len(features))[:, None], rows, columns), features[:, 2 * self.latents :]
+            (torch.arange(features.shape[0])[:, None], rows, columns), features[:, 2 * self.latents :]
         )
         return MultivariateNormal(mean, scale_tril=lower, validate_args=False)
 

@@ -238,6 +238,13 @@ def absolute(reference: str) -> str:
 
 
 @functools.cache
+def _installed() -> dict[str, list[importlib.metadata.EntryPoint]]:
+    """What all installed packages offer, by group: their files are read once, not once for each slot."""
+    found = importlib.metadata.entry_points()
+    return {group: list(found.select(group=group)) for group in found.groups}
+
+
+@functools.cache
 def entry_points_of(group: str) -> dict[str, importlib.metadata.EntryPoint]:
     """What installed packages offer in a group such as ``unweave.decoders``, by name; nothing is imported.
 
@@ -246,7 +253,7 @@ def entry_points_of(group: str) -> dict[str, importlib.metadata.EntryPoint]:
         {}
     """
     found: dict[str, importlib.metadata.EntryPoint] = {}
-    for point in importlib.metadata.entry_points(group=group):
+    for point in _installed().get(group, ()):
         if point.name in found and found[point.name].value != point.value:
             logger.warning(
                 "two packages offer %s in %s (%s and %s); the first is used",

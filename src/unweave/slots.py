@@ -349,8 +349,14 @@ def _check_constructor(slot: str, part: type) -> None:
     def checked(self: object, *arguments: Any, **options: Any) -> None:
         for key, value in options.items():
             check_numbers(key if key in CONTEXT else f"{slot}.{key}", value)
-        with Budget(f"{slot} {type(self).__name__}", copies=1):
-            original(self, *arguments, **options)
+        name = f"{slot} {type(self).__name__}"
+        try:
+            with Budget(name, copies=1):
+                original(self, *arguments, **options)
+        except MemoryError as error:  # of numpy, whose arrays the budget does not count
+            raise UnweaveError(
+                f"{name} needs more memory than there is ({error}): choose smaller sizes"
+            ) from error
 
     setattr(checked, "checks_numbers", True)  # noqa: B010
     setattr(part, "__init__", checked)  # noqa: B010

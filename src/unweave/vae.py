@@ -12,6 +12,7 @@ from torch.distributions import Distribution, Independent
 
 from unweave.errors import UnweaveError
 from unweave.functional.divergence import kl_parts
+from unweave.image_input import image_input
 from unweave.likelihoods import LIKELIHOODS, Likelihood
 from unweave.networks import DECODERS, ENCODERS
 from unweave.pairing import PAIRINGS, Pairing
@@ -72,15 +73,13 @@ class Model(nn.Module, ABC):
         """The images in [0, 1] of an array of codes ``(n, latents)``, ``block`` of them at a time."""
 
     @torch.no_grad()
-    def codes(
-        self, images: NDArray[Any], block: int = 256
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Means and standard deviations of the codes of an array of images, each ``(n, latents)``."""
+    def codes(self, images: Any, block: int = 256) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Means and standard deviations of the codes of images, each ``(n, latents)``; see :func:`image_input`."""
         parts = [self.measure(part, likelihood=False) for part in self._blocks(images, block)]
         means = torch.cat([part.means for part in parts]).cpu().numpy()
         return means, torch.cat([part.scales for part in parts]).cpu().numpy()
 
-    def reconstruct(self, images: NDArray[Any]) -> NDArray[np.float32]:
+    def reconstruct(self, images: Any) -> NDArray[np.float32]:
         """The images of the mean codes of ``images``, in [0, 1].
 
         Example:
@@ -90,9 +89,13 @@ class Model(nn.Module, ABC):
         """
         return self.decode_mean(self.codes(images)[0])
 
-    def _blocks(self, images: NDArray[Any], block: int) -> Iterator[Tensor]:
-        for start in range(0, len(images), block):
-            yield as_tensor(images[start : start + block], self.device)
+    def _blocks(self, images: Any, block: int) -> Iterator[Tensor]:
+        """Any images, ``block`` of them at a time, as the network takes them."""
+        shape = getattr(images, "shape", None)
+        if shape is None or len(shape) != 4:  # one image, no axis of channels, or no array: few
+            images = image_input(images, self.image_shape)
+        for start in range(0, max(len(images), 1), block):
+            yield image_input(images[start : start + block], self.image_shape, self.device)
 
 
 class VAE(Model):
@@ -222,10 +225,10 @@ class VAE(Model):
         return Measurement(q.mean, q.stddev, kl_parts(q, self.prior(), z), nll)
 
     @torch.no_grad()
-    def codes(
-        self, images: NDArray[Any], block: int = 256
-    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Posterior means and standard deviations of an array of images, each ``(n, latents)``.
+    def codes(self, images: Any, block: int = 256) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Posterior means and standard deviations of images, each ``(n, latents)``.
+
+        Images are arrays or tensors of any layout and device, see :func:`unweave.image_input.image_input`.
 
         Example:
             >>> import numpy as np

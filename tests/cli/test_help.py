@@ -32,6 +32,18 @@ def test_the_commands_are_those_of_the_documentation() -> None:
     assert set(cli.commands) == {
         *("train", "evaluate", "metrics", "score", "report", "demo", "sweep", "tune", "runs", "reproduce"),
         *("data", "prior", "theory", "options", "objectives", "papers", "agreement", "sensitivity", "udr"),
+        *(
+            "encode",
+            "decode",
+            "sample",
+            "reconstruct",
+            "traverse",
+            "interpolate",
+            "edit",
+            "neighbours",
+            "name",
+        ),
+        *("export", "models"),
     }
 
 

@@ -1,8 +1,10 @@
 """The outermost handler, names on the terminal, bounds on resources, configs that reach outside."""
 
+import itertools
 import os
 import struct
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +15,7 @@ import torch
 from unweave import cli, data, memory, objectives, priors
 from unweave.cli import told
 from unweave.data import pictures
+from unweave.data.array_files import Npz
 from unweave.errors import UnweaveError
 from unweave.functional.mmd import inverse_multiquadratic, mmd
 from unweave.reports.rendering import render
@@ -171,6 +174,28 @@ def test_an_npz_that_claims_more_than_it_can_hold_is_refused(
     assert not (tmp_path / "cache").exists()
 
 
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_no_damaged_byte_of_an_npz_gives_another_array_or_a_traceback(
+    tmp_path: Path, save: Callable[..., None]
+) -> None:
+    """A flipped bit may also say that a member is encrypted, or compressed in a way that does not exist."""
+    path, images = tmp_path / "a.npz", np.arange(50, dtype=np.uint8).reshape(2, 5, 5)
+    save(path, images=images)
+    content = path.read_bytes()
+    told = set()
+    for place, bits in itertools.product(range(len(content)), (0x01, 0x80, 0xFF)):
+        path.write_bytes(content[:place] + bytes([content[place] ^ bits]) + content[place + 1 :])
+        try:
+            file = Npz(path)
+            if "images" in file.keys:
+                assert file.read("images").tolist() == images.tolist()
+                assert file.array("images", "test").tolist() == images.tolist()
+        except UnweaveError as error:
+            told.add(str(error).split("(")[-1])
+    assert "That compression method is not supported)" in told
+    assert any("encrypted" in sentence for sentence in told)
+
+
 def test_a_picture_of_too_many_pixels_and_one_that_starts_a_program_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -195,6 +220,24 @@ def test_constructors_take_finite_weights_only(value: float) -> None:
     ):
         with pytest.raises(UnweaveError, match="must be"):
             make()
+
+
+@pytest.mark.parametrize("of", [data.XYSquares, data.Circles])
+def test_an_image_that_no_memory_holds_is_refused(of: type[data.Dataset]) -> None:
+    with pytest.raises(
+        UnweaveError, match=r"one image of .* at this size needs at least 1\.38e\+10 GB of memory"
+    ):
+        of(size=2**31)  # type: ignore[call-arg]
+
+
+def test_memory_that_numpy_does_not_find_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        memory, "available", lambda: None
+    )  # as on a system that does not say how much is free
+    with pytest.raises(
+        UnweaveError, match=r"data XYSquares needs more memory than there is \(Unable to allocate"
+    ):
+        data.XYSquares(size=2**31)
 
 
 def test_a_negative_number_of_images_is_told() -> None:

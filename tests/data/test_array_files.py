@@ -23,7 +23,7 @@ FACTORS = RNG.integers(4, size=(40, 2))
 def small_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Every array is larger than what is read into memory."""
     monkeypatch.setenv("UNWEAVE_CACHE", str(tmp_path / "cache"))
-    for module in ("array_files", "arrays", "folder"):
+    for module in ("array_files", "arrays", "image_files"):
         monkeypatch.setattr(f"unweave.data.{module}.IN_MEMORY", 1000)
     monkeypatch.setattr("unweave.data.array_files._BLOCK", 3000)
     return tmp_path / "cache"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unweave.data import Circles
-from unweave.data.circles import disc_coverage
+from unweave.data.circles import disc_coverage, sampled_coverage
 from unweave.errors import UnweaveError
 
 DIAMETERS = {"xy": 0.2, "xh": 0.3, "rg": 0.5, "xyh_small": 0.1, "xyh_tiny": 0.075}
@@ -48,6 +48,30 @@ def test_area_and_centre_are_those_of_the_factors(variant: str, size: int) -> No
     y = (light.sum(axis=2) * middle).sum(axis=1) / area
     np.testing.assert_allclose(x, values.get("x", 0.5) * size, atol=0.06 if radius < 2 else 0.02)
     np.testing.assert_allclose(y, values.get("y", 0.5) * size, atol=0.06 if radius < 2 else 0.02)
+
+
+@pytest.mark.parametrize("variant", ["xy", "xys"])
+def test_supersampling_draws_five_times_as_large_and_averages(variant: str) -> None:
+    """SBD appendix A.3, literally: an image of 5 x 64 pixels that are inside or outside, then means of 5 x 5."""
+    exact = Circles(variant=variant)  # type: ignore[arg-type]
+    sampled = Circles(variant=variant, supersampling=5)  # type: ignore[arg-type]
+    factors = exact.space.sample(20, np.random.default_rng(0))
+    middle = (np.arange(5 * 64) + 0.5) / (5 * 64)
+    drawn = sampled.images(factors)
+    for row, image in zip(factors, drawn, strict=True):
+        diameter = row[2] if variant == "xys" else 0.2
+        inside = (middle - row[0]) ** 2 + (middle[:, None] - row[1]) ** 2 < diameter**2 / 4
+        share = inside.reshape(64, 5, 64, 5).mean(axis=(1, 3))
+        np.testing.assert_array_equal(image, np.broadcast_to(np.floor(255 * share + 0.5), (3, 64, 64)))
+    differ = np.abs(drawn.astype(float) - exact.images(factors)).max()
+    assert 1 < differ < 0.2 * 255
+
+
+def test_the_exact_area_is_the_limit_of_supersampling() -> None:
+    x, y = np.arange(9)[None] - 4.3, np.arange(9)[None] - 3.8
+    errors = [np.abs(sampled_coverage(x, y, 2.7, k) - disc_coverage(x, y, 2.7)).max() for k in (5, 25, 125)]
+    assert errors[0] > errors[1] > errors[2]
+    assert errors[2] < 2e-3
 
 
 def test_colours_are_those_of_table_3() -> None:

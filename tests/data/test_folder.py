@@ -4,7 +4,7 @@ import numpy as np
 import PIL.Image
 import pytest
 
-from unweave.data import Folder
+from unweave.data import Folder, image_files
 from unweave.errors import UnweaveError
 
 RNG = np.random.default_rng(0)
@@ -51,7 +51,7 @@ def test_central_square_is_kept_and_averaged(tmp_path: Path) -> None:
     assert 122 <= shrunk.min() <= shrunk.max() <= 133
 
 
-def test_channels_convert(tmp_path: Path) -> None:
+def test_channels_convert(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     save(np.full((16, 16, 3), [255, 0, 0], np.uint8), tmp_path / "a.png")
     save(np.full((16, 16), 77, np.uint8), tmp_path / "b.png")
     assert Folder(tmp_path, size=16, channels=3).at([0, 1])[:, :, 0, 0].tolist() == [
@@ -60,10 +60,12 @@ def test_channels_convert(tmp_path: Path) -> None:
     ]
     # ITU-R 601: 0.299 of full red
     assert Folder(tmp_path, size=16, channels=1).at([0, 1])[:, :, 0, 0].tolist() == [[76], [77]]
-    with pytest.raises(
-        UnweaveError, match=r"b.png is grey but .*a.png is in colour: set channels=3 or channels=1"
-    ):
-        Folder(tmp_path, size=16)
+    with caplog.at_level("INFO", "unweave"):
+        mixed = Folder(tmp_path, size=16)
+    assert mixed.at([0, 1])[:, :, 0, 0].tolist() == [[255, 0, 0], [77, 77, 77]]
+    assert caplog.messages == [
+        "1 of 2 images are grey, the others in colour: all become colour (data.channels=1: all grey)"
+    ]
 
 
 def test_transparency_depth_rotation_and_animation(tmp_path: Path) -> None:
@@ -84,6 +86,11 @@ def test_transparency_depth_rotation_and_animation(tmp_path: Path) -> None:
     np.testing.assert_array_equal(images[1, 0], np.arange(256).reshape(16, 16))
     assert images[2, 0, [3, 12]].tolist() == [[255] * 16, [0] * 16]
     assert images[3, :, 5, 5].tolist() == [0, 0, 255]
+    on_blue = Folder(tmp_path, size=16, background="#0000ff").at([0])[0]
+    assert on_blue[:, 3, [3, 12]].T.tolist() == [[200, 100, 50], [0, 0, 255]]
+    for wrong in ("no colour", "#00000000", 3):
+        with pytest.raises(UnweaveError, match="background must be an opaque colour"):
+            Folder(tmp_path, background=wrong)
 
 
 @pytest.mark.parametrize("kind", ["jpg", "webp"])
@@ -101,21 +108,81 @@ def test_wrong_folders_and_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(UnweaveError, match="holds no images"):
         Folder(tmp_path)
     save(COLOUR[0], tmp_path / "good.png")
-    (tmp_path / "notes.txt").write_text("these are my images")
-    for channels in (None, 3):
-        with pytest.raises(UnweaveError, match=r"notes.txt is not an image: remove it"):
-            Folder(tmp_path, channels=channels)
-    with pytest.raises(UnweaveError, match=r"notes.txt is a file, not a folder"):
-        Folder(tmp_path / "notes.txt")
-    (tmp_path / "notes.txt").unlink()
-    whole = (tmp_path / "good.png").read_bytes()
-    (tmp_path / "broken.png").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(UnweaveError, match=r"broken.png is a broken image"):
-        Folder(tmp_path)
-    (tmp_path / "broken.png").unlink()
-    save(np.zeros((16, 16), np.float32), tmp_path / "float.tiff")
-    with pytest.raises(UnweaveError, match=r"float.tiff has pixels of kind F: expected"):
-        Folder(tmp_path)
+    with pytest.raises(UnweaveError, match=r"good.png is a file, not a folder"):
+        Folder(tmp_path / "good.png")
+    (tmp_path / "only").mkdir()
+    (tmp_path / "only" / "notes.txt").write_text("these are my images")
+    with pytest.raises(UnweaveError, match=r"holds no images: .*; 1 other file \(notes.txt\) cannot be read"):
+        Folder(tmp_path / "only")
+
+
+def test_other_files_are_ignored_and_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    save(COLOUR[0], tmp_path / "good.png")
+    save(COLOUR[1], tmp_path / "below" / "good.png")
+    (tmp_path / "good.png").rename(tmp_path / "no ending")  # an image by its content
+    for name in ("notes.txt", "Thumbs.db", "below/page.html", "read me", "picture.eps"):
+        (tmp_path / name).write_text("not an image")
+    with caplog.at_level("INFO", "unweave"):
+        folder = Folder(tmp_path, size=16)
+    assert [file.name for file in folder.files] == ["good.png", "no ending"]
+    np.testing.assert_array_equal(folder.at([1])[0], COLOUR[0].transpose(2, 0, 1))
+    assert caplog.messages == [f"{tmp_path}: ignored 5 other files (Thumbs.db, page.html, notes.txt ...)"]
+
+
+def broken(folder: Path) -> list[str]:
+    """Four images, and four that cannot be read; the names of the good ones."""
+    for k in range(4):
+        save(COLOUR[k], folder / f"good {k}.png")
+    whole = (folder / "good 0.png").read_bytes()
+    (folder / "broken.png").write_bytes(whole[: len(whole) // 2])
+    (folder / "empty.jpg").touch()
+    (folder / "text.jpg").write_text("not an image")
+    save(np.zeros((16, 16), np.float32), folder / "float.tiff")
+    return [f"good {k}.png" for k in range(4)]
+
+
+@pytest.mark.parametrize("channels", [None, 3])
+def test_unreadable_images_are_named_all_at_once(tmp_path: Path, channels: int | None) -> None:
+    broken(tmp_path)
+    with pytest.raises(UnweaveError) as caught:
+        Folder(tmp_path, channels=channels)
+    told = str(caught.value)
+    assert told.startswith("4 of 8 images cannot be read: ")
+    for part in (
+        "broken.png is a broken image",
+        "empty.jpg is not an image",
+        "text.jpg is not an image",
+        "float.tiff has pixels of kind F",
+        "go on without them (--skip-bad, or data.skip_bad=true)",
+    ):
+        assert part in told
+
+
+def test_unreadable_images_can_be_skipped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    good = broken(tmp_path)
+    with caplog.at_level("INFO", "unweave"):
+        folder = Folder(tmp_path, size=16, skip_bad=True)
+    assert [file.name for file in folder.files] == good
+    np.testing.assert_array_equal(folder.at(range(4)), COLOUR.transpose(0, 3, 1, 2))
+    assert caplog.messages == ["skipped 4 of 8 images that cannot be read"]
+    for name in good:
+        (tmp_path / name).unlink()
+    with pytest.raises(UnweaveError, match="holds no image that can be read"):
+        Folder(tmp_path, skip_bad=True)
+
+
+def test_which_images_of_a_large_folder_are_unreadable_is_found_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(image_files, "IN_MEMORY", 100)
+    monkeypatch.setenv("UNWEAVE_CACHE", str(tmp_path / "cache"))
+    good = broken(tmp_path / "pictures")
+    first = Folder(tmp_path / "pictures", size=16, skip_bad=True)
+    monkeypatch.setattr(image_files, "_load", lambda *_: pytest.fail("an image is read again"))
+    again = Folder(tmp_path / "pictures", size=16, skip_bad=True)
+    assert [file.name for file in again.files] == good
+    assert again.fingerprint() == first.fingerprint()
+    np.testing.assert_array_equal(again.at(range(4)), COLOUR.transpose(0, 3, 1, 2))
 
 
 def test_wrong_options_and_calls_are_named(tmp_path: Path) -> None:

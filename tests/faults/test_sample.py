@@ -2,57 +2,105 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from unweave import cli
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from campaign import fuzz
+from campaign.record import BEGIN, DOCS, END, RESULTS, Table, markdown, summary
+
 TORTURE = Path(__file__).parent / "torture.py"
 
 
-@pytest.fixture(scope="module")
-def campaign(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
-    """One process for all samples: it imports torch once and forks a child for each case."""
-    folder = tmp_path_factory.mktemp("torture")
-    counts = ["--kills", "12", "--damages", "16", "--constructors", "250", "--lines", "75"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    ended = subprocess.run(
+SAMPLE = {"constructors": 250, "kills": 8, "damages": 12, "repairs": 6, "models": 6, "disks": 5, "lines": 75}
+NOT_SAMPLED = {"workers": 0, "ray": 0}
+
+
+def torture(folder: Path) -> "subprocess.CompletedProcess[str]":
+    """The sample in one process: it imports torch once and forks a child for each case."""
+    counts = [word for part, most in {**SAMPLE, **NOT_SAMPLED}.items() for word in (f"--{part}", str(most))]
+    return subprocess.run(
         [sys.executable, str(TORTURE), "--folder", str(folder), *counts],
         capture_output=True,
         text=True,
         check=False,
-        env=environment,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
-    return folder, ended
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, "subprocess.CompletedProcess[str]"]:
+    folder = tmp_path_factory.mktemp("torture")
+    return folder, torture(folder)
 
 
 def test_nothing_is_wrong(campaign: tuple[Path, "subprocess.CompletedProcess[str]"]) -> None:
     _, ended = campaign
     assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
-    assert "0 wrong" in ended.stdout
+    assert "\n0 wrong; " in ended.stdout
 
 
 def test_every_kind_of_fault_was_tried(campaign: tuple[Path, "subprocess.CompletedProcess[str]"]) -> None:
-    folder, _ = campaign
-    rows = [json.loads(line) for line in (folder / "results.jsonl").read_text().splitlines()]
-    kinds = {kind.split(",")[0].split(":")[0] for _, counts, _ in rows for kind in counts}
-    assert {"kill at a write", "damage", "constructor", "command line"} <= kinds
-    trained = [counts.get("command line: valid training", {}) for _, counts, _ in rows]
-    passed = sum(found.get("survived", 0) for found in trained)
-    assert passed >= 8, "many of the command lines pass validation and train"
+    counts = Table(campaign[0]).content()["counts"]
+    kinds = {kind.split(",")[0].split(":")[0] for kind in counts}
+    assert {
+        "kill between two writes",
+        "damage",
+        "constructor",
+        "command line",
+        "full disk",
+        "repair",
+    } <= kinds
+    assert counts["command line: valid training"]["survived"] >= 8, "many pass validation and train"
 
 
 def test_a_campaign_goes_on_where_it_stopped(
     campaign: tuple[Path, "subprocess.CompletedProcess[str]"],
 ) -> None:
+    """Half of what is recorded is forgotten, as if the campaign had been killed: it is tried again, and only that."""
     folder, first = campaign
-    counts = ["--kills", "0", "--damages", "0", "--constructors", "250", "--lines", "75"]
-    again = subprocess.run(
-        [sys.executable, str(TORTURE), "--folder", str(folder), *counts],
-        capture_output=True,
-        text=True,
-        check=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    assert again.stdout == first.stdout, "nothing is tried twice, and the table is the same"
+    path = folder / "results.jsonl"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(lines[: -len(lines) // 6]))
+    again = torture(folder)
+    assert again.stdout == first.stdout, "the table is the same"
+    names = [json.loads(line)["name"] for line in path.read_text().splitlines()]
+    assert len(names) == len(set(names)) == len(lines)
+
+
+def test_the_docs_tell_the_counts_of_the_campaign() -> None:
+    """The table of docs/reliability.md is the one that the script has counted, and the campaign is complete."""
+    content = json.loads(RESULTS.read_text())
+    assert f"{BEGIN}\n{markdown(content)}\n{END}" in DOCS.read_text()
+    assert content["wrong"] == []
+    assert summary(content)["wrong"] == 0
+
+
+@pytest.mark.parametrize("words", [(), ("raise TimeoutError",)])
+def test_a_command_that_hangs_is_counted_as_one(
+    monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Even if what interrupts it is caught and told as a sentence."""
+    monkeypatch.setattr(fuzz, "SECONDS", 0.2)
+
+    def hangs(given: list[str]) -> None:
+        try:
+            signal.pause()
+        except TimeoutError:
+            if given:
+                raise
+            sys.exit(2)
+
+    monkeypatch.setattr(cli, "main", hangs)
+    before = signal.getsignal(signal.SIGALRM)
+    try:
+        assert fuzz._execute(list(words))[0] == "hang"
+    finally:
+        signal.signal(signal.SIGALRM, before)

@@ -4,7 +4,7 @@ It can be stopped and started again: what was tried is recorded in the folder an
 """
 
 import argparse
-import json
+import fcntl
 import os
 import shutil
 import sys
@@ -16,133 +16,113 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from campaign import damages, fuzz, kills
+from campaign import constructors, damages, disks, fuzz, kills, models, workers
 from campaign.children import warm
+from campaign.record import Table, write
 
-Case = tuple[str, Callable[[], tuple[str, str]]]
-OUTCOMES = ("survived", "recovered", "told", "wrong")
 SEED = 20
+PARTS = ("constructors", "kills", "damages", "repairs", "models", "disks", "lines", "workers", "ray")
 
 
-class Table:
-    """What was tried and how it ended, kept in a file."""
-
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / "results.jsonl"
-        self.done: set[str] = set()
-        self.counts: dict[str, Counter[str]] = {}
-        self.wrong: list[str] = []
-        for line in self.path.read_text().splitlines() if self.path.exists() else ():
-            self._count(*json.loads(line))
-
-    def add(self, name: str, counts: dict[str, Counter[str]], wrong: list[str]) -> None:
-        """Record a case, or a batch of them."""
-        plain = {kind: dict(found) for kind, found in counts.items()}
-        with self.path.open("a") as file:
-            file.write(json.dumps([name, plain, wrong]) + "\n")
-        self._count(name, plain, wrong)
-        for sentence in wrong:
-            print(f"WRONG {name}: {sentence}", flush=True)
-
-    def _count(self, name: str, counts: dict[str, dict[str, int]], wrong: list[str]) -> None:
-        self.done.add(name)
-        self.wrong += wrong
-        for kind, found in counts.items():
-            self.counts.setdefault(kind, Counter()).update(found)
-
-    def show(self) -> str:
-        """The table."""
-        rows = [f"{'fault':32}{'tried':>8}" + "".join(f"{name:>11}" for name in OUTCOMES)]
-        for kind, found in sorted(self.counts.items()):
-            total = sum(found.values())
-            rows.append(f"{kind:32}{total:>8}" + "".join(f"{found[name]:>11}" for name in OUTCOMES))
-        return "\n".join(rows)
-
-
-def single(
-    table: Table,
-    part: str,
-    found: Iterator[Case],
-    late: Callable[[], bool],
-    most: int,
-) -> None:
+def single(table: Table, part: str, found: Iterator[kills.Case], late: Callable[[], bool], most: int) -> None:
     """Cases that end in one outcome each."""
-    for number, (kind, case) in enumerate(found):
-        name = f"{part} {number}"
-        if late() or number >= most:
+    for kind, name, case in found:
+        if late() or table.cases(part) >= most:
             return
-        if name in table.done:
-            continue
-        outcome, seen = case()
-        if outcome:
-            table.add(name, {kind: Counter([outcome])}, [seen] if outcome == "wrong" else [])
+        if name not in table.done:
+            outcome, seen = case()
+            # A case without an outcome could not be made: the file that it damages does not exist, for example.
+            counts = {kind: Counter([outcome])} if outcome else {}
+            table.add(part, name, counts, [seen] if outcome == "wrong" else [])
 
 
 def batches(
-    table: Table,
-    part: str,
-    found: Iterator[fuzz.Counted],
-    late: Callable[[], bool],
+    table: Table, part: str, make: Callable[[int], fuzz.Counted], late: Callable[[], bool], most: int
 ) -> None:
     """Cases that come in batches."""
-    names = {"ok": "survived", "sentence": "told", "traceback": "wrong", "hang": "wrong", "memory": "wrong"}
-    for name, counted, wrong in found:
-        counts: dict[str, Counter[str]] = {}
-        for (kind, outcome), many in counted.items():
-            counts.setdefault(f"{part}: {kind}", Counter())[names[outcome]] += many
-        table.add(name, counts, wrong)
+    outcomes = {
+        "ok": "survived",
+        "sentence": "told",
+        "traceback": "wrong",
+        "hang": "wrong",
+        "memory": "wrong",
+    }
+    titles = {"constructors": "constructor", "lines": "command line"}
+    for number in range(-(-most // fuzz.BATCH)):
+        name = f"{part} {number}"
         if late():
             return
+        if name in table.done:
+            continue
+        counted, wrong = make(number)
+        counts: dict[str, Counter[str]] = {}
+        for (kind, outcome), many in counted.items():
+            counts.setdefault(f"{titles[part]}: {kind}", Counter())[outcomes[outcome]] += many
+        table.add(part, name, counts, wrong)
 
 
 def main() -> None:
     """The campaign."""
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--folder", type=Path, help="where results are kept [default: a new one]")
+    parser.add_argument("--minutes", type=float, default=240.0, help="after which it ends")
+    for part, most in zip(PARTS, (5000, 1000, 1000, 1000, 1000, 1000, 10_000, 1000, 1000), strict=True):
+        parser.add_argument(f"--{part}", type=int, default=most, help=f"at most so many [default: {most}]")
     parser.add_argument(
-        "--folder", type=Path, default=None, help="where results are kept [default: a new one]"
+        "--again", choices=PARTS, action="append", default=[], help="forget what is known of a part"
     )
-    parser.add_argument("--minutes", type=float, default=120.0, help="after which it ends")
-    parser.add_argument("--kills", type=int, default=1000)
-    parser.add_argument("--damages", type=int, default=1000)
-    parser.add_argument("--lines", type=int, default=10_000)
-    parser.add_argument("--constructors", type=int, default=5_000)
+    parser.add_argument(
+        "--write", action="store_true", help="write the counts into benchmarks/results and docs"
+    )
+    parser.add_argument("--table", action="store_true", help="try nothing: show what is known")
     given = parser.parse_args()
     folder = given.folder or Path(tempfile.mkdtemp(prefix="torture-"))
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
-    for left in ("cases", "reference", "trained", "finished", "interrupted"):
+    table = Table(folder)
+    for part in given.again:
+        table.forget(part)
+    if not given.table:
+        _try(table, folder, {part: getattr(given, part) for part in PARTS}, 60 * given.minutes)
+    print(table.show())
+    print(f"{len(table.wrong)} wrong; results in {table.path}")
+    if given.write:
+        write(table)
+    sys.exit(1 if table.wrong else 0)
+
+
+def _try(table: Table, folder: Path, most: dict[str, int], seconds: float) -> None:
+    """All parts of the campaign that are not complete, in turn."""
+    held = (folder / "lock").open("w")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(f"another process works in {folder}; --table shows what it has found so far")
+    for left in ("cases", "reference", "trained", "finished", "interrupted", "library", "models"):
         shutil.rmtree(folder / left, ignore_errors=True)
     os.environ["UNWEAVE_CACHE"] = str(folder / "cache")
-    ends = time.monotonic() + 60 * given.minutes
+    ends = time.monotonic() + seconds
 
     def late() -> bool:
         return time.monotonic() > ends
 
     warm()
     fuzz.silence()
-    table = Table(folder)
-    if given.kills:
-        single(table, "kill", kills.cases(SEED, folder), late, given.kills)
-    if given.damages:
-        single(table, "damage", damages.cases(SEED, folder), late, given.damages)
-    for part, name, make, most in (
-        ("constructor", "constructor", fuzz.constructors, given.constructors),
-        ("command line", "line", fuzz.lines, given.lines),
-    ):
-        begun = sum(1 for done in table.done if done.startswith(f"{name}-"))
-        if most > begun * fuzz.BATCH and not late():
-            found = make(SEED + begun, folder, most - begun * fuzz.BATCH)
-            batches(table, part, _after(found, begun), late)
-    print(table.show())
-    print(f"{len(table.wrong)} wrong; results in {table.path}")
-    sys.exit(1 if table.wrong else 0)
-
-
-def _after(found: Iterator[fuzz.Counted], number: int) -> Iterator[fuzz.Counted]:
-    """Batches with names that go on after those of an earlier session."""
-    for name, counts, wrong in found:
-        kind, _, own = name.partition("-")
-        yield f"{kind}-{int(own) + number}", counts, wrong
+    makes: dict[str, Callable[[], Iterator[kills.Case]]] = {
+        "kills": lambda: kills.cases(SEED, folder),
+        "damages": lambda: damages.cases(SEED, folder),
+        "repairs": lambda: damages.repairs(SEED, folder),
+        "models": lambda: models.cases(SEED, folder),
+        "disks": lambda: disks.cases(SEED, folder),
+        "workers": lambda: workers.cases(SEED, folder, ("worker", "sweep")),
+        "ray": lambda: workers.cases(SEED, folder, ("ray worker", "ray node")),
+    }
+    batch = {"constructors": constructors.constructors, "lines": fuzz.lines}
+    for part in PARTS:
+        if part in batch:
+            batches(table, part, lambda n, make=batch[part]: make(SEED, folder, n), late, most[part])  # type: ignore[misc]
+        elif most[part] and not late():
+            single(table, part, makes[part](), late, most[part])
 
 
 if __name__ == "__main__":

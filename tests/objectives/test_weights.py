@@ -1,7 +1,6 @@
 """Every weight multiplies its own term and nothing else: L(weight = 3) - L(weight = 1) = 2 x the term."""
 
 import math
-import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ from unweave.errors import UnweaveError
 from unweave.gan import GANS, InfoGAN, InfoWGANGP
 from unweave.likelihoods import LIKELIHOODS
 from unweave.objectives import OBJECTIVES, Annealed, Averaged, BetaVAE, Loss, Objective, Progress
-from unweave.slots import accepted, options_of
+from unweave.slots import accepted, options_of, type_hints
 from unweave.vae import VAE
 
 LATENTS = 3
@@ -84,7 +83,7 @@ def test_two_weights_differ_by_twice_the_term(
 def test_no_weight_is_forgotten() -> None:
     tested = {(name, weight) for name, _, weight, _, _ in WEIGHTS} | {("AnnealedVAE", "gamma")}
     for name, part in OBJECTIVES.items():
-        hints = typing.get_type_hints(part.__init__)
+        hints = type_hints(part)
         for option in options_of(part):
             if hints[option] is float and option not in ("critic_learning_rate", "critic_slope", "capacity"):
                 assert (name, option) in tested, f"{option} of {name}"

@@ -43,6 +43,18 @@ def test_a_single_point_has_both_intervals() -> None:
     assert names == ["A", "B"]
 
 
+def test_bars_of_one_standard_error_in_both_directions() -> None:
+    """By hand: the deviations of three values 0.1 apart are 0.1, and their mean's error is 0.1 / sqrt(3)."""
+    points = [Point("1", [1.0, 2.0, 3.0], [0.1, 0.3, 0.2]), Point("4", [5.0], [0.4])]
+    axes = trade_off({"A": points}, x="a", y="b", swept="beta", spread="standard error").axes[0]
+    assert not axes.patches
+    assert axes.get_title(loc="right") == "labels are values of beta; bars are standard errors"
+    across, up = (bars.get_segments() for bars in axes.collections)
+    np.testing.assert_allclose(across[0], [[2 - 3**-0.5, 0.2], [2 + 3**-0.5, 0.2]])
+    np.testing.assert_allclose(up[0], [[2, 0.2 - 0.1 * 3**-0.5], [2, 0.2 + 0.1 * 3**-0.5]])
+    np.testing.assert_allclose(up[1], [[5, 0.4], [5, 0.4]])  # of one run nothing is known
+
+
 def test_more_series_than_colours_have_no_legend() -> None:
     series = {str(i): [Point("", [float(i)], [0.5])] for i in range(len(PALETTE) + 1)}
     figure = trade_off(series, x="a", y="b")

@@ -1,5 +1,7 @@
 """A dry run says what reproducing would take, and neither writes, reads, draws nor times anything."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +13,11 @@ from unweave.data.catalogue import MADE
 from unweave.data.files import OriginalFile
 from unweave.data.registry import DATASETS
 from unweave.recipes.catalogue import RECIPES
-from unweave.recipes.dry_run import counted_seconds, dry_run
+from unweave.recipes.dry_run import counted_seconds, dry_run, operations
 from unweave.recipes.published_results import published_result
 from unweave.recipes.recipe import SCALES, Scale, StandIn, data_or_stand_in
 from unweave.recipes.reproduce import conclude, deviates
-from unweave.runs import sweep
+from unweave.runs import Config, sweep
 
 
 def refuse(*_: Any, **__: Any) -> Any:
@@ -116,3 +118,38 @@ def test_reading_the_original_file_is_no_deviation(tmp_path: Path) -> None:
     assert not any("Not the paper's protocol" in note for note in job_notes)
     assert not deviates({"data": {"source": "file"}})
     assert deviates({"data": {"source": "file", "name": "DSprites"}})
+
+
+SLOW_TO_IMPORT = (
+    *("matplotlib", "PIL", "pandas", "sklearn", "jinja2", "sympy", "optuna", "ray", "lightgbm", "h5py"),
+    *("scipy.special", "scipy.linalg", "scipy.stats", "scipy.spatial", "scipy.ndimage", "scipy.optimize"),
+    *("torch._dynamo", "torch._inductor", "torch.onnx", "omegaconf", "duckdb", "safetensors"),
+)
+"""What a dry run has no use for: together these took longer to import than everything that it needs."""
+
+
+def test_a_dry_run_imports_nothing_that_it_does_not_use(tmp_path: Path) -> None:
+    program = (
+        "import sys\nfrom unweave.cli import main\n"
+        "main(['reproduce', 'all', '--scale', 'paper', '--dry-run'])\n"
+        f"print('imported:', *[name for name in {SLOW_TO_IMPORT!r} if name in sys.modules])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("    cost ") == len(RECIPES)
+    assert done.stdout.splitlines()[-1] == "imported:"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_operations_are_those_of_the_layers() -> None:
+    """Two for each weight, forwards and twice backwards: layers of 4,096, 7, 2 x 3 and of 3, 5, 4,096 units."""
+    words = [
+        "data=dsprites",
+        "latents=3",
+        "encoder=MLP",
+        "encoder.hidden=[7]",
+        "decoder=MLP",
+        "decoder.hidden=[5]",
+    ]
+    weights = 4096 * 7 + 7 * 6 + 3 * 5 + 5 * 4096
+    assert operations(Config.read(words=words)) == 6 * weights

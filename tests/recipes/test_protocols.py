@@ -230,7 +230,7 @@ def test_the_hull_of_one_deviation_and_the_mark() -> None:
     assert outline.min() == pytest.approx(1 - spread)
     assert outline.max() == pytest.approx(11 + spread)
     assert len(outline) == 6  # two squares of equal size along a diagonal: of eight corners two lie inside
-    figure = trade_off({"a": points}, x="x", y="y", hull=True, marked="1")
+    figure = trade_off({"a": points}, x="x", y="y", spread="hull", marked="1")
     white = [line for line in figure.axes[0].lines if line.get_color() == "white"]
     assert [line.get_xydata().tolist() for line in white] == [[[1.0, 1.0]]]
 

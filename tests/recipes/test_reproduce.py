@@ -13,10 +13,10 @@ from PIL import Image
 
 from unweave.cli import cli
 from unweave.errors import UnweaveError
-from unweave.recipes import published_results
+from unweave.recipes import published_results, result_pages
 from unweave.recipes.catalogue import RECIPES, find
 from unweave.recipes.claims import higher
-from unweave.recipes.recipe import Conclusion, Job, Recipe, Scale, recipe
+from unweave.recipes.recipe import SCALES, Conclusion, Job, Recipe, Scale, recipe
 from unweave.recipes.reproduce import conclude, expected_cost, left_to_do, plan, train
 from unweave.runs.executors import Event, Inline
 
@@ -147,6 +147,26 @@ def test_the_expected_cost_counts_all_runs(example: Recipe, tmp_path: Path) -> N
     assert cost.runs == 4
     assert cost.seconds > 0
     assert source == "a few timed steps"
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_costs_are_those_of_the_runs_that_are_planned(scale: Scale) -> None:
+    """Of every id; but for results that were made from an earlier plan, whose pages say so."""
+    older = []
+    for name, each in RECIPES.items():
+        known, study = published_results.published_result(name), each.study(scale)
+        cost = known.costs.get(scale)
+        planned = len(study.runs) if study is not None else 0
+        if known.result is not None and known.result.scale == scale:
+            assert cost is not None, name
+            if cost.runs != planned:
+                older.append((each, cost, planned))
+        elif planned or cost is not None:
+            assert cost is not None, f"{name} has no cost at the {scale} scale"
+            assert (cost.runs, cost.seconds > 0) == (planned, planned > 0), name
+    for each, cost, planned in older:
+        page = result_pages.paper_page(each.paper, "", [each], Path("docs/results"))
+        assert f"made from {cost.runs} runs, {planned} are planned now" in page, each.id
 
 
 def test_published_results_come_back_with_small_pictures(example: Recipe, tmp_path: Path) -> None:

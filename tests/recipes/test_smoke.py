@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from unweave.recipes.catalogue import PAPERS, RECIPES, find
+from unweave.recipes.catalogue import PAPERS, RECIPES
 from unweave.recipes.claims import VERDICTS, worst
 from unweave.recipes.recipe import SCALES
 from unweave.recipes.reproduce import conclude, plan, summary, train
@@ -52,27 +52,31 @@ def test_every_scale_is_planned_and_the_paper_is_the_largest(name: str) -> None:
     assert work[0] < 400
 
 
-@pytest.mark.timeout(3600)  # a paper has up to fifty figures: half an hour beside ten busy processes
-@pytest.mark.parametrize("paper", PAPERS)
-def test_all_recipes_of_a_paper_run(paper: str, tmp_path: Path) -> None:
-    recipes = find([paper])
-    sweeps = plan(recipes, "smoke", tmp_path)
-    train(sweeps.values(), Inline())
-    for recipe in recipes:
-        folder, result, cost = conclude(recipe, "smoke", tmp_path, sweeps[recipe.id])
-        assert result.id == recipe.id
-        assert json.loads((folder / "result.json").read_text())["verdict"] == result.verdict
-        assert len(result.rows) >= 2, recipe.id
-        assert len({len(row) for row in result.rows}) == 1, f"{recipe.id}: rows of different lengths"
-        assert result.findings, f"{recipe.id} claims nothing"
-        for found in result.findings:
-            assert found["value"] is not None and math.isfinite(found["value"]), f"{recipe.id}: {found}"
-            assert found["p"] is None or 0 <= found["p"] <= 1, f"{recipe.id}: {found}"
-            assert found["verdict"] in VERDICTS
-        assert result.verdict == worst([found["verdict"] for found in result.findings])
-        assert len(summary(result)) == 1 + len(result.findings)
-        assert result.pictures, f"{recipe.id} draws nothing"
-        for name in result.pictures:
-            with Image.open(folder / f"{name}.png") as image:
-                assert len(image.convert("L").getcolors(256) or ()) > 8, f"{recipe.id}: {name} is empty"
-        assert cost.runs == (0 if recipe.runs is None else len(sweeps[recipe.id].members))  # type: ignore[union-attr]
+@pytest.fixture(scope="session")
+def reproduced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all of them: what several figures show is trained once."""
+    return tmp_path_factory.mktemp("reproduced")
+
+
+@pytest.mark.parametrize("name", RECIPES)  # in the order of the papers: neighbours share runs
+def test_every_recipe_runs(name: str, reproduced: Path) -> None:
+    recipe = RECIPES[name]
+    sweep = plan([recipe], "smoke", reproduced)[name]
+    train([sweep], Inline())
+    folder, result, cost = conclude(recipe, "smoke", reproduced, sweep)
+    assert result.id == name
+    assert json.loads((folder / "result.json").read_text())["verdict"] == result.verdict
+    assert len(result.rows) >= 2
+    assert len({len(row) for row in result.rows}) == 1, "rows of different lengths"
+    assert result.findings, "it claims nothing"
+    for found in result.findings:
+        assert found["value"] is not None and math.isfinite(found["value"]), found
+        assert found["p"] is None or 0 <= found["p"] <= 1, found
+        assert found["verdict"] in VERDICTS
+    assert result.verdict == worst([found["verdict"] for found in result.findings])
+    assert len(summary(result)) == 1 + len(result.findings)
+    assert result.pictures, "it draws nothing"
+    for picture in result.pictures:
+        with Image.open(folder / f"{picture}.png") as image:
+            assert len(image.convert("L").getcolors(256) or ()) > 8, f"{picture} is empty"
+    assert cost.runs == (0 if sweep is None else len(sweep.members))

@@ -12,6 +12,7 @@ from unweave.recipes.isa.models import sprites
 from unweave.recipes.isa.settings import layer_columns
 from unweave.recipes.rec import tables_a3_and_a4 as rec
 from unweave.recipes.sbd import tables_1_to_4 as sbd
+from unweave.vae import VAE
 
 TABLES = {
     **{f"fac-table{n}": getattr(fac, f"table_{n}") for n in range(1, 7)},
@@ -31,7 +32,7 @@ def test_built_layers_are_the_published_ones(name: str) -> None:
 
 
 def test_readings_are_the_only_differences() -> None:
-    """The ReLU between the linear layers of FAC's encoders, which FAC does not print, is the one reading."""
+    """Where FAC prints no ReLU between linear layers, and an input of 136 for 135 codes; both are options, too."""
     read = [
         (name, column.name, row[2], row[3])
         for name, columns in TABLES.items()
@@ -39,7 +40,39 @@ def test_readings_are_the_only_differences() -> None:
         for row in column.rows()
         if row[4]
     ]
-    assert read == [(f"fac-table{n}", "encoder", "", "relu") for n in (1, 2, 3)]
+    assert read == [
+        *((f"fac-table{n}", "encoder", "", "relu") for n in (1, 2, 3)),
+        ("fac-table6", "generator's input", "inputs 136", "inputs 135"),
+    ]
+
+
+def test_the_printed_readings_of_fac_are_options() -> None:
+    for table in (fac.table_1, fac.table_2, fac.table_3):
+        printed = next(column for column in table() if column.name == "encoder.hidden_activation=none")
+        assert printed.built()[-2:] == [printed.published[-2], "linear 20"]
+        assert printed.differences() == [] and not printed.readings
+    generator = fac.table_6()[-1]
+    assert generator.built() == ["inputs 136"] and not generator.readings
+
+
+def test_two_linear_layers_of_rec_are_one_with_twice_the_outputs() -> None:
+    """REC table A3: "2x Linear": mean and log-variance each from a layer of their own, here from halves of one."""
+    torch.manual_seed(0)
+    vae = VAE.assemble((3, 64, 64), 9)
+    last = vae.encoder.linear[-1]
+    assert isinstance(last, nn.Linear)
+    two = nn.Linear(256, 9), nn.Linear(256, 9)
+    for layer, half in zip(two, (slice(0, 9), slice(9, 18)), strict=True):
+        layer.load_state_dict({"weight": last.weight[half], "bias": last.bias[half]})
+    images = torch.rand(4, 3, 64, 64)
+    hidden = vae.encoder.linear[:-1](vae.encoder.convolutions(images).flatten(1))
+    mean, log_variance = (layer(hidden) for layer in two)
+    q = vae.encode(images)
+    torch.testing.assert_close(q.mean, mean)
+    torch.testing.assert_close(q.variance, log_variance.exp())
+    assert sum(p.numel() for layer in two for p in layer.parameters()) == sum(
+        p.numel() for p in last.parameters()
+    )
 
 
 def test_another_layer_is_found() -> None:

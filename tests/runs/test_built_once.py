@@ -154,9 +154,10 @@ def count(command: Callable[[Path], None], folder: Path) -> Counter[str]:
 
 BOUNDS: dict[str, dict[str, int]] = {
     "train": {"data set": 1, "fingerprint": 1, "model": 1, "config read": 1, "run folder": 1},
-    # Two models are built to estimate the time of the two variants; each run reads its config in its worker.
-    "sweep": {"data set": 1, "fingerprint": 1, "model": 6, "config read": 4, "run folder": 4},
-    "dry run": {"data set": 1, "model": 2},
+    # Two models are built to see that the two variants can be trained, two to estimate their time; each run reads its
+    # config in its worker.
+    "sweep": {"data set": 1, "fingerprint": 1, "model": 8, "config read": 4, "run folder": 4},
+    "dry run": {"data set": 1, "model": 4},
     "reproduce": {"data set": 1, "fingerprint": 1, "model": 4, "config read": 8, "run folder": 4},
 }
 """The most that each command may build; what is not listed, not at all."""

@@ -16,12 +16,14 @@ from unweave import artefacts, atomic, cli
 from unweave.atomic import DamagedError, UnreadableError
 from unweave.cli.execution import Execution, conclude
 from unweave.errors import UnweaveError
+from unweave.objectives import BetaVAE, Loss, Progress
 from unweave.runs import Config, Run, RunIndex, opened, publishing, status
 from unweave.runs.check import damage, repair
 from unweave.runs.evaluation import evaluate
 from unweave.runs.study import Study
 from unweave.runs.sweep import Sweep
 from unweave.training.signals import StopOnSignal
+from unweave.vae import VAE
 
 WORDS = [
     *("data=circles", "data.size=32", "latents=2", "batch_size=4", "steps=6", "learning_rate=1e-3"),
@@ -113,6 +115,105 @@ def test_a_failed_command_leaves_no_run(tmp_path: Path, capsys: pytest.CaptureFi
             cli.main(["train", *WORDS, *words, "--out", str(tmp_path / f"run{number}")])
         assert capsys.readouterr().err.startswith("unweave: ")
     assert list(tmp_path.iterdir()) == []
+
+
+class Faulty(BetaVAE):
+    """Fails in a step, with an error of its own or of the system."""
+
+    def __init__(self, *, at: int = 0, full: bool = False) -> None:
+        super().__init__(beta=1.0)
+        self.at, self.full = at, full
+
+    def forward(self, vae: VAE, images: torch.Tensor, progress: Progress) -> Loss:
+        if progress.step == self.at:
+            raise OSError(errno.ENOSPC, "No space left on device") if self.full else ZeroDivisionError("none")
+        return super().forward(vae, images, progress)
+
+
+@pytest.mark.parametrize("full", ["true", "false"])
+@pytest.mark.parametrize("place", ["no folder", "a folder", "a link"])
+def test_a_run_whose_first_step_fails_is_withdrawn(tmp_path: Path, place: str, full: str) -> None:
+    folder = tmp_path / "run"
+    if place != "no folder":
+        (tmp_path / "disk").mkdir()
+        (tmp_path / "disk" / ".of-the-user").touch()
+        folder.symlink_to("disk") if place == "a link" else (tmp_path / "disk").rename(folder)
+    before = sorted(tmp_path.rglob("*"))
+    words = [f"objective={__file__}:Faulty", f"objective.full={full}"]
+    with pytest.raises(UnweaveError, match=r"disk is full|ZeroDivisionError: none; run it with --debug"):
+        Run.requested(config(*words, "objective.at=0"), folder).train()
+    assert sorted(tmp_path.rglob("*")) == before
+    with pytest.raises(UnweaveError):
+        Run.requested(config(*words, "objective.at=1"), folder).train()
+    assert Run(folder).checkpoints.paths(), "a run that has taken a step is one"
+
+
+def test_a_run_of_somebody_else_is_not_withdrawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two commands at once: the other one makes the run after this one has found no folder."""
+    given = config(f"objective={__file__}:Faulty", "objective.at=0")
+    run = Run.requested(given, tmp_path / "run")
+    original = publishing.entries
+
+    def entries(folder: Path) -> set[str] | None:
+        found = original(folder)
+        publishing.publish(folder, given, "the other command")
+        return found
+
+    monkeypatch.setattr(publishing, "entries", entries)
+    with pytest.raises(UnweaveError, match="ZeroDivisionError"):
+        run.train()
+    assert Run(tmp_path / "run").command == "the other command"
+
+
+def test_a_variant_that_cannot_be_trained_is_left_out_and_the_others_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = tmp_path / "study.yaml"
+    base = {word.split("=")[0]: word.split("=")[1] for word in WORDS}
+    lines = [f"  {key}: {value}" for key, value in base.items() if key != "objective"]
+    objective = f"objective: [{{name: BetaVAE, beta: 4}}, {{name: BetaVAE, beta: -1}}, {__file__}:Faulty]"
+    study.write_text("\n".join(["base:", *lines, f"grid: {{{objective}}}", "seeds: 2"]))
+    words = ["sweep", str(study), "--out", str(tmp_path / "out"), "--executor", "inline", "--no-report"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main(words)
+    assert ended.value.code == 1
+    said = capsys.readouterr()
+    out, told = (" ".join(text.split()) for text in (said.out, said.err))
+    assert "objective.beta must be at least 0, got -1" in told
+    assert told.count("is left out") == 2
+    assert out.count("left out: ") == 2
+    assert "ZeroDivisionError: none" in out
+    made = Sweep(tmp_path / "out")
+    assert made.statuses == {"finished": 2}
+    assert {member.run.config.objective.options["beta"] for member in made.members} == {4.0}
+    assert {path.name for path in (tmp_path / "out").iterdir() if path.is_dir()} == {
+        member.run.folder.name for member in made.members
+    }
+    assert len(made.refused) == 2
+
+
+def test_a_study_without_a_run_that_can_be_trained_leaves_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text("base: {data: circles, data.size: 32, objective.beta: -1}\nseeds: 2")
+    with pytest.raises(SystemExit):
+        cli.main(["sweep", str(study), "--out", str(tmp_path / "out"), "--quiet"])
+    assert capsys.readouterr().err == (
+        f"unweave: no run of {study} can be trained: objective.beta must be at least 0, got -1\n"
+    )
+    assert [path.name for path in tmp_path.iterdir()] == ["study.yaml"]
+
+
+def test_a_reproduction_with_a_change_that_cannot_be_trained_leaves_no_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["reproduce", "sbd-fig4", "objective.beta=-1", "--scale", "smoke", "--executor", "inline"]
+    with pytest.raises(SystemExit) as ended:
+        cli.main([*words, "--out", str(tmp_path / "out"), "--quiet"])
+    assert ended.value.code == 2
+    assert "objective.beta must be at least 0, got -1" in capsys.readouterr().err
+    assert list(tmp_path.rglob("run.json")) == []
 
 
 # 2: readers
@@ -230,6 +331,40 @@ def test_everything_that_can_be_rebuilt_is_rebuilt(finished: Run, capsys: pytest
     flip(folder / "run.json", at=20)
     assert any("run.json: written again" in sentence for sentence in repair(folder))
     assert list(damage(folder)) == []
+
+
+@pytest.mark.parametrize("how", ["a line", "empty", "noise", "a folder"])
+def test_a_damaged_manifest_is_written_again(finished: Run, how: str) -> None:
+    evaluate(finished)
+    path, weights = finished.folder / artefacts.MANIFEST, finished.folder / status.WEIGHTS
+    content = path.read_bytes()
+    place = content.index(b'"model.safetensors"') + 3
+    damaged = {
+        "a line": content[:place] + b"?" + content[place + 1 :],
+        "empty": b"\n\n?",
+        "noise": bytes(900),
+    }
+    path.unlink()
+    path.mkdir() if how == "a folder" else path.write_bytes(damaged[how])
+    assert any("manifest.jsonl" in sentence for sentence in damage(finished.folder))
+    told = list(repair(finished.folder))
+    assert "written again, taken as they are: " in told[-1]
+    assert "model.safetensors" in told[-1]
+    assert "the damaged one is kept as manifest.jsonl.damaged" in told[-1]
+    assert list(damage(finished.folder)) == []
+    flip(weights)
+    assert any("model.safetensors is damaged" in sentence for sentence in damage(finished.folder))
+
+
+def test_a_file_that_has_lost_its_line_is_not_recorded_if_its_form_is_wrong(finished: Run) -> None:
+    (finished.folder / artefacts.MANIFEST).write_bytes(b"?")
+    (finished.folder / status.STATUS).write_bytes(b"[1]")
+    (finished.folder / "config.yaml").write_text(config("seed=5").to_yaml())
+    told = "".join(repair(finished.folder))
+    assert "config.yaml: written again from its copy in run.json" in told
+    assert "status.json: written again (finished at step 6)" in told
+    assert Run(finished.folder).config == config()
+    assert list(damage(finished.folder)) == []
 
 
 def test_a_run_without_a_manifest_opens(finished: Run) -> None:

@@ -189,7 +189,19 @@ def test_an_error_inside_a_part_names_its_line(folder: Path) -> None:
     said = unweave(folder, "train", *SMALL, "decoder=my_parts:TinyDecoder", "--out", "run", ok=False)
     line = broken.splitlines().index("        return self.layers(codes)[:, 99]") + 1
     assert f"TinyDecoder of {folder / 'my_parts.py'}, line {line} failed: IndexError" in said
-    assert "IndexError" in (folder / "run" / "log.txt").read_text()
+    assert said.strip().endswith("run it with --debug for the traceback")
+    assert not (folder / "run").exists(), "no step was taken, so there is no run"
+    (folder / "my_parts.py").write_text(PARTS)
+    unweave(folder, "train", *SMALL, "decoder=my_parts:TinyDecoder", "--out", "run", "--no-report")
+
+
+def test_an_error_after_the_first_step_keeps_the_run_and_the_traceback(folder: Path) -> None:
+    late = LOSS.replace("made = bound", "1 / (3 - progress.step)\n        made = bound")
+    (folder / "my_loss.py").write_text(late)
+    said = unweave(folder, "train", *SMALL, "objective=./my_loss.py:MyLoss", "--out", "run", ok=False)
+    assert "failed: ZeroDivisionError: division by zero; the traceback is in run/log.txt" in said
+    assert "ZeroDivisionError" in (folder / "run" / "log.txt").read_text()
+    assert [record["step"] for record in Run(folder / "run").history] == [1, 2, 3]
 
 
 def test_a_run_whose_part_is_gone_can_still_be_read(folder: Path) -> None:

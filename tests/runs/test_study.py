@@ -2,6 +2,7 @@ from pathlib import Path
 
 import pytest
 
+from unweave import cli
 from unweave.errors import UnweaveError
 from unweave.runs import Config, Study
 from unweave.runs.study import load, nested
@@ -147,3 +148,22 @@ def test_missing_studies_are_told(target: str, message: str) -> None:
     with pytest.raises(UnweaveError) as told:
         load(target)
     assert message in str(told.value)
+
+
+def test_a_study_in_python_says_that_its_code_is_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before it is run: the sentence stands there even if the code fails at once."""
+    file = tmp_path / "own.py"
+    file.write_text("def study():\n    return [{'data': 'circles', 'data.size': 32, 'steps': 1}]\n")
+    words = ["--out", str(tmp_path / "out"), "--dry-run"]
+    cli.main(["sweep", str(file), *words])
+    told = f"running the code of {file}, which is not part of unweave"
+    assert told in " ".join(capsys.readouterr().err.split())
+    file.write_text("1 / 0")
+    with pytest.raises(SystemExit):
+        cli.main(["sweep", str(file), *words])
+    said = " ".join(capsys.readouterr().err.split())
+    assert said.startswith(told)
+    assert "ZeroDivisionError" in said
+    assert not (tmp_path / "out").exists()

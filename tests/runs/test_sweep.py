@@ -1,4 +1,5 @@
 import dataclasses
+import io
 import json
 import os
 import random
@@ -9,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,12 +18,12 @@ import torch
 from safetensors.torch import load_file
 
 from unweave import artefacts
-from unweave.runs import Run, RunIndex, Study
+from unweave.runs import Run, RunIndex, Study, executors
 from unweave.runs.executors import Event, Local, OnRay
 from unweave.runs.locks import WORKING, lock
 from unweave.runs.study import load
 from unweave.runs.sweep import Sweep, describe, duration, estimate
-from unweave.runs.worker import work
+from unweave.runs.worker import serve, work
 
 OWN_LOSS = """
 import os, signal
@@ -209,18 +211,77 @@ def test_kill_9_of_the_sweep_at_random_moments_changes_nothing(
     }
     chance = random.Random(7)
     for moment in sorted(chance.randint(1, 150) for _ in range(3)):  # of 160 steps in all
+        # The workers hold the pipe as well, so this waits until they have saved their runs and ended.
         ended = subprocess.run(
             [sys.executable, "-c", KILLED, str(file), str(tmp_path / "out"), str(moment)],
             env=environment,
             check=False,
+            stderr=subprocess.PIPE,
         )
         assert ended.returncode == -9
+        assert ended.stderr == b"", "no traceback of a broken pipe"
+    assert not [log for log in (tmp_path / "out").glob("*/log.txt") if "Traceback" in log.read_text()]
     command = [sys.executable, "-m", "unweave", "sweep", str(file), "--out", str(tmp_path / "out"), "--quiet"]
     assert subprocess.run([*command, "--no-report"], env=environment, check=False).returncode == 0
     killed = Sweep(tmp_path / "out")
     assert killed.statuses == {"finished": 4}
     assert set(finishes(killed).values()) == {1}
     assert_same_results(killed, whole)
+
+
+def test_a_worker_whose_sweep_was_killed_ends_without_a_word(
+    undisturbed: tuple[Path, Sweep], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody reads its answers any more: the run is done and saved, and there is no traceback of a broken pipe."""
+    folder = undisturbed[1].members[0].run.folder
+    reading, writing = os.pipe()
+    os.close(reading)
+    request = json.dumps([str(folder), []]) + "\n"
+    with os.fdopen(writing, "w") as answers:
+        serve(io.StringIO(request * 2), answers, 30.0)
+    assert capfd.readouterr() == ("", "")
+
+
+class FakeRay:
+    """A cluster of two nodes, one of which is lost when it is asked for the second time."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def nodes(self) -> list[dict[str, object]]:
+        self.asked += 1
+        names = ["first", "second"]
+        return [
+            {"NodeID": name, "NodeManagerHostname": name, "Alive": name == "first" or self.asked < 2}
+            for name in names
+        ]
+
+    def remote(self, function: object) -> "FakeRay":
+        return self
+
+    def options(self, **_: object) -> SimpleNamespace:
+        return SimpleNamespace(remote=lambda folder, options: folder)
+
+    def wait(self, references: list[str], **_: object) -> tuple[list[str], list[str]]:
+        return ([], references) if self.asked < 4 else (references[:1], references[1:])
+
+    def get(self, reference: str) -> str:
+        return "finished"
+
+
+def test_one_lost_node_is_told_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(executors, "_ray", FakeRay)
+    told: list[Event] = []
+    OnRay().execute([tmp_path / "a", tmp_path / "b"], told.append)
+    assert [record.getMessage() for record in caplog.records] == [
+        "the node second of the Ray cluster was lost; its runs are given to others"
+    ]
+    assert [event.how for event in told if event.kind == "ended"] == ["finished", "finished"]
 
 
 def worker_of(folder: Path) -> int | None:
@@ -336,7 +397,9 @@ def test_ray_on_this_machine_gives_the_scores_of_local(
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)  # two sweeps, and Ray waits half a minute before a silent node counts as dead
-def test_a_node_of_a_ray_cluster_dies_and_nothing_is_lost(tmp_path: Path) -> None:
+def test_a_node_of_a_ray_cluster_dies_and_nothing_is_lost(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     import ray
     from ray.cluster_utils import Cluster
 
@@ -367,6 +430,9 @@ def test_a_node_of_a_ray_cluster_dies_and_nothing_is_lost(tmp_path: Path) -> Non
         ray.shutdown()
         cluster.shutdown()
     assert killed, "the node was killed in the middle"
+    warnings = [record.getMessage() for record in caplog.records if record.name == "unweave"]
+    assert len(warnings) == 1, "one lost node is told in one line"
+    assert "of the Ray cluster was lost; its runs are given to others" in warnings[0]
     assert killed[0]["running"] == 2
     assert Counter(e.folder for e in told if e.kind == "ended") == Counter(
         m.run.folder for m in sweep.members

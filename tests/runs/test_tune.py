@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from unweave.atomic import DamagedError
 from unweave.errors import UnweaveError
 from unweave.runs import Run, Study
 from unweave.runs.executors import Event, make, read_resources
@@ -116,6 +117,39 @@ def test_mistakes_are_told(tmp_path: Path, changes: dict[str, Any], target: str 
     with pytest.raises(UnweaveError) as told:
         Search(study(tmp_path, **changes), tmp_path / "out", target=target)
     assert message in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"[1]", b"5", b"[" * 6000, b"\xff", b'{"trials": 5}', b'{"trials": [3], "search": {}}', None],
+)
+def test_damaged_trials_are_one_sentence(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "out" / "trials.json"
+    path.parent.mkdir()
+    path.mkdir() if content is None else path.write_bytes(content)
+    with pytest.raises(DamagedError, match=r"trials\.json.*the search proposes its trials again") as told:
+        Search(study(tmp_path), path.parent)
+    assert "\n" not in str(told.value)
+    assert path.exists()
+
+
+def test_a_changed_digit_in_the_trials_is_noticed(tmp_path: Path) -> None:
+    """It is still JSON, and would be another trial."""
+    Search(study(tmp_path, seeds=1), tmp_path / "out").run(1, InProcess())
+    path = tmp_path / "out" / "trials.json"
+    path.write_text(path.read_text().replace('"batch_size": ', '"batch_size": 1'))
+    with pytest.raises(DamagedError, match="its content is not what was written"):
+        Search(study(tmp_path, seeds=1), tmp_path / "out")
+
+
+def test_a_trial_that_cannot_be_trained_says_so_and_the_search_goes_on(tmp_path: Path) -> None:
+    search = Search(study(tmp_path, seeds=1, search={"objective.beta": [-1.0, 2.0]}), tmp_path / "out")
+    made = search.run(6, InProcess())
+    bad = [trial for trial in search.results() if trial.value is None]
+    assert 0 < len(bad) < 6
+    assert {trial.reason for trial in bad} == {"objective.beta must be at least 0, got -1"}
+    assert made.statuses == {"finished": 1}
+    assert len([path for path in (tmp_path / "out").iterdir() if path.is_dir()]) == 1
 
 
 def test_another_search_in_the_folder_is_refused(tmp_path: Path) -> None:

@@ -68,5 +68,7 @@ def test_the_pattern_of_figure_three() -> None:
     overlap, mismatch = np.log(done.overlap).mean(-1), done.mismatch.mean(-1)
     assert (np.diff(overlap, axis=1) > 0).all()  # at every alpha, over the seeds
     falls = np.diff(mismatch, axis=0) < 0
-    # At beta 0.6 two of four seeds match worse at alpha 8 than at 5; the other 19 steps of 20 improve the mean.
+    # At beta 0.6 two seeds have not finished after the paper's 500 epochs and match worse at alpha 8 than at 5.
     assert falls[:3].all() and falls[3, [0, 1, 2, 4]].all()
+    longer = ablation(alphas=(5.0, 8.0), betas=(0.6,), steps=2000)
+    assert (np.diff(longer.mismatch, axis=0) < 0).all()  # the twentieth step too, for every seed

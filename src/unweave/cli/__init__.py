@@ -18,6 +18,8 @@ from unweave.cli import (  # noqa: F401
     data,
     demo,
     evaluate,
+    kept_models,
+    models,
     options,
     papers,
     prior,

@@ -1,7 +1,6 @@
 """``unweave evaluate`` and ``unweave metrics``."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import click
@@ -16,6 +15,7 @@ from unweave.cli.flags import (
     quiet_flag,
     threads_flag,
 )
+from unweave.cli.target import run_folder
 from unweave.cli.terminal import (
     as_typed,
     prepare_logging,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 @cli.command()
-@click.argument("run", type=click.Path(path_type=Path))
+@click.argument("run")
 @options_argument
 @metrics_flag
 @intervals_flag
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 @device_flag
 @quiet_flag
 def evaluate(
-    run: Path,
+    run: str,
     words: tuple[str, ...],
     metrics: str | None,
     intervals: bool,
@@ -48,7 +48,10 @@ def evaluate(
     device: str,
     quiet: bool,
 ) -> None:
-    """Score a run with every metric, or with those of --metrics; its data are encoded once and the codes saved.
+    """Score a run with every metric, or with those of --metrics, and write its page anew.
+
+    RUN is a folder, or the beginning of the label or identity of a run in runs/. Its data are encoded once and the
+    codes saved.
 
     METRIC.OPTION=VALUE sets an option of a metric; a score with other options than the usual ones is stored beside the
     usual one. Without --metrics, only metrics whose options are set are computed then.
@@ -58,22 +61,24 @@ def evaluate(
       unweave evaluate RUN log_likelihood.particles=500 log_likelihood.images=100
     """  # noqa: D301
     from unweave.metrics.registry import metrics_with_options
+    from unweave.reports import write_run_report
     from unweave.runs.evaluation import relations_of
     from unweave.runs.run import Run
     from unweave.training import cpu
 
     prepare_logging(quiet)
     cpu.prepare(threads)
-    opened = Run(run)
+    opened = Run(run_folder(run))
     names = metrics_with_options(metrics.split(",") if metrics else () if words else ("all",), words)
     scores = score_run(opened, names, device=device, threads=threads, interval=intervals, quiet=quiet)
     print_scores(scores, quiet=quiet)
     print_relations(relations_of(opened, scores), quiet=quiet)
     print_line(f"written to {opened.folder / 'scores.json'}", quiet=quiet)
+    print_line(f"report: {write_run_report(opened)}", quiet=quiet)
 
 
 @cli.command()
-@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True)
 @click.option(
     "--kind",
     type=click.Choice(["spearman", "lasso"]),
@@ -81,7 +86,7 @@ def evaluate(
     show_default=True,
     help="How latents are compared.",
 )
-def udr(runs: Sequence[Path], kind: Literal["spearman", "lasso"]) -> None:
+def udr(runs: Sequence[str], kind: Literal["spearman", "lasso"]) -> None:
     """Whether runs that differ in their seed alone agree on their latents (UDR): a score without labels.
 
     Needs the KL of each run: `unweave evaluate RUN --metrics elbo` first.
@@ -89,7 +94,7 @@ def udr(runs: Sequence[Path], kind: Literal["spearman", "lasso"]) -> None:
     from unweave.runs.run import Run
     from unweave.runs.tune import udr_of
 
-    score = udr_of([Run(run) for run in runs], kind)
+    score = udr_of([Run(run_folder(run)) for run in runs], kind)
     rows = [["run", "agreement with the others"]]
     rows += [[str(run), f"{each:.3f}"] for run, each in zip(runs, score.constants["models"], strict=True)]
     print_table([*rows, ["all", f"{score.value:.3f}"]])

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
 
 from unweave.cli.flags import out_flag, quiet_flag
 from unweave.cli.terminal import print_line
+from unweave.console import console
 
 if TYPE_CHECKING:
     from unweave.runs.executors import Executor, Stop, Tell
@@ -99,8 +99,7 @@ def display_and_stop(
     from unweave.runs.trackers import tracking
     from unweave.training.signals import StopOnSignal
 
-    console = Console(stderr=True, quiet=execution.quiet, soft_wrap=True, highlight=False)
-    with StopOnSignal() as stop, SweepDisplay(members, console) as display:
+    with StopOnSignal() as stop, SweepDisplay(members, console(execution.quiet)) as display:
         yield tracking(display.tell, execution.track, folder), stop
     if stop():
         execution.print_line("stopped; run the same command again to resume")
@@ -114,17 +113,22 @@ def execute(sweep: "Sweep", executor: "Executor", execution: Execution) -> None:
 
 
 def conclude(sweep: "Sweep", execution: Execution) -> None:
-    """Print how the runs of a sweep ended and write its page; exit with code 1 if a run is not done."""
+    """Print how the runs of a sweep ended and write its page; exit with code 1 if a run is not done or was left out."""
     from unweave.runs.sweep import describe
 
     execution.print_line(describe(sweep))
     for member in sweep.members:
         if member.run.status == "failed":
             execution.print_line(f"failed: {member.run.reason}; see: unweave runs log {member.run.folder}")
+    for variant, reason in sweep.refused.items():
+        print_line(
+            f"left out: {variant}: {reason}"
+        )  # even if quiet: it is why the command does not end with 0
     if not execution.no_report:
         from unweave.reports import write_sweep_report
 
         execution.print_line(f"report: {write_sweep_report(sweep)}")
     if sweep.todo:  # failed, or not even that could be written, as on a full disk
         print_line(f"{len(sweep.todo)} runs are not done; run the same command again to resume")
+    if sweep.todo or sweep.refused:
         sys.exit(1)

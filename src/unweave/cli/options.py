@@ -11,8 +11,14 @@ from unweave.cli.terminal import as_typed, print_table
 
 
 @cli.command()
-def options() -> None:
-    """List every key that `train` accepts, with its default."""
+@click.argument("names", nargs=-1, metavar="[KEY|PART]...")
+def options(names: tuple[str, ...]) -> None:
+    """List every key that `train` accepts, with its default; or those of the named keys or parts.
+
+    \b
+      unweave options decoder
+      unweave options SpatialBroadcast steps
+    """  # noqa: D301
     import dataclasses
 
     from unweave.runs.config import SLOTS, Config
@@ -31,7 +37,25 @@ def options() -> None:
     rows.append(
         ["training", "recommended", f"stands for other keys: one of {', '.join(TRAININGS)} (in files: plain)"]
     )
-    print_table(rows)
+    print_table(_named(rows, names) if names else rows)
+
+
+def _named(rows: list[list[str]], names: tuple[str, ...]) -> list[list[str]]:
+    """The rows of the named keys or parts."""
+    from unweave.errors import plain, unknown
+
+    parts = {part for row in rows for part in [row[0].split(".")[0].strip(), *_part_of(row)]}
+    wanted = {plain(name) for name in names}
+    for name in names:
+        if plain(name) not in map(plain, parts):
+            raise unknown("key or part", name, parts - {"key"})
+    shown = [row for row in rows[1:] if wanted & {plain(row[0].split(".")[0]), *map(plain, _part_of(row))}]
+    return [rows[0], *shown]
+
+
+def _part_of(row: list[str]) -> list[str]:
+    """The part that an option belongs to."""
+    return [row[2].rpartition("(")[2].removesuffix(")")] if row[0].startswith(" ") else []
 
 
 def _option_rows(slot: str, name: str, part: type) -> Iterator[list[str]]:

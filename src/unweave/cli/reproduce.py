@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unweave.cli.commands import Command, cli
+from unweave.cli.commands import Command, cli, importing
 from unweave.cli.execution import Execution, display_and_stop, execution_flags
 from unweave.cli.terminal import prepare_logging, print_table, progress
 from unweave.errors import UnweaveError
@@ -100,7 +100,8 @@ def reproduce(
     ID is a figure or table, a paper (SBD, FAC, REC, DEC, ISA) or all. PART is a name, package.module:Class or
     path.py:Class. An interrupted command is resumed by running it again.
     """  # noqa: D301
-    from unweave.recipes import catalogue, result_pages
+    with importing():
+        from unweave.recipes import catalogue, result_pages
 
     prepare_logging(execution.quiet)
     root = execution.folder or Path("runs") / "reproduce"

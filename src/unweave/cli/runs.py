@@ -8,8 +8,9 @@ import click
 
 from unweave.cli.commands import cli
 from unweave.cli.flags import out_flag
+from unweave.cli.target import run_folder
 from unweave.cli.terminal import as_typed, prepare_logging, print_line, print_table
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, visible
 
 if TYPE_CHECKING:
     from unweave.runs.run_index import RunIndex
@@ -65,7 +66,7 @@ def show(run: str, root: Path) -> None:
     """Print a run's status, scores and config."""
     from unweave.runs.run_index import read_facts
 
-    folder = _folder_of(run, root)
+    folder = run_folder(run, root)
     facts = [[key, as_typed(value)] for key, value in read_facts(folder).items()]
     print_table([["folder", str(folder)], *facts])
 
@@ -89,7 +90,7 @@ def log(run: str, root: Path) -> None:
     """Print the log of a run; for a failed run it includes the traceback."""
     from unweave.runs.listing import log_of
 
-    click.echo(log_of(_folder_of(run, root)), nl=False)
+    click.echo(visible(log_of(run_folder(run, root)), lines=True), nl=False)
 
 
 @runs.command("rm")
@@ -155,13 +156,6 @@ def send_to_tracker(names: tuple[str, ...], root: Path, tracker: str, folder: Pa
     for name in names:
         place = track(Run(index.locate(name)), tracker, folder or root / "tensorboard")
         print_line(f"{name}: {place}")
-
-
-def _folder_of(run: str, root: Path) -> Path:
-    """The folder of a run, given as a path or as the beginning of its name or identity."""
-    from unweave.runs.run_index import RunIndex
-
-    return Path(run) if (Path(run) / "run.json").exists() else RunIndex(root).locate(run)
 
 
 def _selected(index: "RunIndex", words: Sequence[str]) -> list[Path]:

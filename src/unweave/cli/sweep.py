@@ -37,6 +37,7 @@ def sweep(study: str, seeds: int | None, metrics: str | None, dry_run: bool, exe
     A sweep can be stopped or killed at any time, and the study can get more seeds or values: the same command
     resumes it and repeats nothing.
     """  # noqa: D301
+    from unweave.runs.rehearsal import rehearse
     from unweave.runs.study import load, metrics_of
     from unweave.runs.sweep import Sweep, describe, estimate, preview
 
@@ -48,6 +49,9 @@ def sweep(study: str, seeds: int | None, metrics: str | None, dry_run: bool, exe
     plan = dataclasses.replace(plan, metrics=metrics_of(metrics)) if metrics else plan
     folder = execution.folder or Path("runs") / plan.name
     executor = execution.make_executor()
+    plan, refused = rehearse(plan, folder)
+    if not plan.runs:
+        raise UnweaveError(f"no run of {study} can be trained: {next(iter(refused.values()))}")
     with preview(plan, folder) as planned:
         expected = estimate(planned, getattr(executor, "workers", None) or 1)
         execution.print_line(f" in {folder}: {describe(planned)}", title=plan.name)
@@ -55,6 +59,6 @@ def sweep(study: str, seeds: int | None, metrics: str | None, dry_run: bool, exe
             execution.print_line(f"{len(planned.todo)} to do, {expected.told} (from {expected.source})")
     if dry_run:
         return
-    made = Sweep.create(plan, folder, typed_command())
+    made = Sweep.create(plan, folder, typed_command(), {"refused": refused} if refused else None)
     execute(made, executor, execution)
     conclude(made, execution)

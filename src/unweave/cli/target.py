@@ -1,7 +1,10 @@
-"""What TARGET means in ``unweave train TARGET`` and ``unweave data show TARGET``."""
+"""What TARGET means in ``unweave train TARGET`` and ``unweave data show TARGET``, and RUN everywhere."""
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
+
+logger = logging.getLogger("unweave")
 
 
 def split_target(target: str | None, words: Sequence[str]) -> tuple[Path | None, list[str]]:
@@ -13,3 +16,21 @@ def split_target(target: str | None, words: Sequence[str]) -> tuple[Path | None,
     if "=" in target and not Path(target).exists():
         return None, [target, *words]
     return None, [f"data={target}", *words]
+
+
+def tell_same_name(target: str | None) -> None:
+    """A hint, if TARGET names a data set while a folder or file of that name lies here."""
+    from unweave.data import DATASETS
+    from unweave.errors import plain
+
+    if target is not None and plain(target) in map(plain, DATASETS) and Path(target).exists():
+        logger.info("%s is the data set of that name; for the one in this folder write ./%s", target, target)
+
+
+def run_folder(word: str, root: Path = Path("runs")) -> Path:
+    """The folder of RUN: a path, or the beginning of a label or identity of a run in ``root``."""
+    from unweave.runs.run_index import RunIndex
+
+    if Path(word).exists() or not root.is_dir():
+        return Path(word)
+    return RunIndex(root).locate(word)

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.text import Text
 
+from unweave.console import console, error_console
 from unweave.errors import visible
 
 if TYPE_CHECKING:
@@ -89,14 +90,30 @@ def print_theory(result: "TableAndPictures", folder: Path, prefix: str = "") -> 
 @contextlib.contextmanager
 def progress(first: str, *, quiet: bool) -> Iterator[Callable[[str], None]]:
     """A spinner on a terminal; yields the function that changes its text."""
-    console = Console(stderr=True, quiet=quiet)
-    with console.status(first) if console.is_terminal else Console(quiet=True).status("") as status:
+    shown = console(quiet)
+    with shown.status(first) if shown.is_terminal else console(quiet=True).status("") as status:
         yield lambda text: status.update(Text(visible(text)))
+
+
+@contextlib.contextmanager
+def counting(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar with the time left on a terminal; yields a function of how many are done, and of how many."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True, quiet=quiet)
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=None),
+        MofNCompleteColumn(),
+    )
+    with Progress(*columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal) as bars:
+        task = bars.add_task(title, total=None)
+        yield lambda done, total: bars.update(task, completed=done, total=total)
 
 
 def prepare_logging(quiet: bool) -> None:
     """Log messages of the library on standard error, one line each; only errors if ``quiet``."""
-    handler = RichHandler(console=Console(stderr=True), show_time=False, show_path=False, show_level=False)
+    handler = RichHandler(console=error_console(), show_time=False, show_path=False, show_level=False)
     handler.addFilter(_make_visible)
     logger = logging.getLogger("unweave")
     logger.handlers = [handler]

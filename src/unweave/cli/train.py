@@ -9,7 +9,7 @@ import click
 from unweave.cli.commands import cli
 from unweave.cli.evaluate import score_run
 from unweave.cli.flags import checked_device, device_flag, out_flag, quiet_flag, threads_flag
-from unweave.cli.target import split_target
+from unweave.cli.target import split_target, tell_same_name
 from unweave.cli.terminal import prepare_logging, print_line, print_scores, typed_command
 from unweave.errors import UnweaveError
 
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     type=float,
     help="Train for about this long: steps are set by a short timing at the start and recorded in the config.",
 )
+@click.option("--skip-bad", is_flag=True, help="Go on without images of a folder that cannot be read.")
 @click.option("--no-report", is_flag=True, help="Train only: compute no scores and write no page.")
 @click.option("--show-config", is_flag=True, help="Print the complete config file and exit.")
 @quiet_flag
@@ -48,6 +49,7 @@ def train(
     device: str,
     checkpoint_seconds: float,
     minutes: float | None,
+    skip_bad: bool,
     no_report: bool,
     show_config: bool,
     quiet: bool,
@@ -62,10 +64,10 @@ def train(
       unweave train dsprites --minutes 5
       unweave train circles data.hole=center decoder=SpatialBroadcast steps=2000 batch_size=16
       unweave train path/to/images/ latents=12 objective=BetaVAE objective.beta=4
-      unweave train study.yaml seed=3
+      unweave train examples/circles.yaml seed=3
 
-    Optimiser, learning rate, schedule and steps are those recommended for the data set (measured for dSprites so far),
-    unless you name one of the first three; training=plain stands for Adam at 1e-4 and 5,000 steps.
+    Optimiser, learning rate, schedule and steps are those recommended for the data set (docs/learning.md says what was
+    measured), unless you name one of the first three; training=plain stands for Adam at 1e-4 and 5,000 steps.
 
     To resume an interrupted run, run the same command again. `unweave options` lists all keys.
     """  # noqa: D301
@@ -76,6 +78,8 @@ def train(
 
     prepare_logging(quiet)
     device = checked_device(device)
+    tell_same_name(target)
+    words = (*words, "data.skip_bad=true") if skip_bad else words
     config = _config(target, words, folder, minutes, device, threads)
     if show_config:
         click.echo(config.to_yaml(), nl=False)
@@ -110,18 +114,19 @@ def _config(
 ) -> "Config":
     """What the command asks for, with the steps that fit into the minutes if any are given."""
     from unweave.runs.config import Config
+    from unweave.runs.fitting import fitted
     from unweave.runs.timing import config_for
 
     file, pairs = split_target(target, words)
     if file is None:
         pairs = ["training=recommended", *pairs]
     if minutes is None:
-        return Config.read(file, pairs)
+        return fitted(Config.read(file, pairs))
     if any(word.startswith("steps=") for word in pairs):
         raise UnweaveError("--minutes sets the number of steps: omit steps=..., or --minutes")
     return config_for(
         minutes,
-        lambda steps: Config.read(file, pairs if steps is None else [*pairs, f"steps={steps}"]),
+        lambda steps: fitted(Config.read(file, pairs if steps is None else [*pairs, f"steps={steps}"])),
         folder,
         device=device,
         threads=threads,

@@ -1,5 +1,6 @@
 """Data sets: a factor space and a source of images, in whole batches."""
 
+from unweave.data.adapting import as_dataset
 from unweave.data.arrays import Arrays
 from unweave.data.cache import cache_folder
 from unweave.data.cars3d import Cars3D
@@ -54,6 +55,7 @@ __all__ = [
     "SmallNORB",
     "Uniform",
     "XYSquares",
+    "as_dataset",
     "cache_folder",
     "data_folder",
     "load",

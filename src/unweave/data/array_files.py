@@ -1,8 +1,8 @@
 """Arrays in files: read if small, mapped if they lie there as they are, converted once if they do not."""
 
 import math
+import tokenize
 import zipfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any, final
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave import memory
+from unweave.atomic import ARCHIVE_DAMAGE
 from unweave.data.archives import start_of_stored
 from unweave.data.cache import Progress, converted, source_key
 from unweave.errors import UnweaveError
@@ -22,6 +23,8 @@ LARGEST_RATIO = 1032
 """Bytes that one byte of the compression of zip files can stand for at most."""
 
 _BLOCK = 1 << 25
+_HEADER_DAMAGE: tuple[type[Exception], ...] = (*ARCHIVE_DAMAGE, SyntaxError, tokenize.TokenError)
+"""What numpy raises for a damaged header: it is a Python literal."""
 
 
 def blocks(rows: int, row_bytes: int, multiple: int = 1) -> Iterator[slice]:
@@ -55,7 +58,7 @@ class Npz:
         try:
             with zipfile.ZipFile(path) as archive:
                 names = archive.namelist()
-        except (OSError, zipfile.BadZipFile) as error:
+        except ARCHIVE_DAMAGE as error:
             problem = "not an npz file" if "not a zip" in str(error) else str(error)
             raise UnweaveError(f"cannot read {path} as an npz file ({problem})") from None
         self.keys = tuple(name.removesuffix(".npy") for name in names if name.endswith(".npy"))
@@ -87,7 +90,7 @@ class Npz:
             with self._open(key) as member:
                 array = np.frombuffer(member.read(math.prod(shape) * dtype.itemsize), dtype)
                 member.read(1)  # at the end the checksum is compared
-        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, ValueError) as error:
+        except ARCHIVE_DAMAGE as error:
             raise self._unreadable(error) from None
         if array.size != math.prod(shape):
             raise self._unreadable(f"{key} ends after {array.size:,} of {math.prod(shape):,} values")
@@ -119,10 +122,42 @@ class Npz:
                         out[part] = block.reshape(-1, *shape[1:])
                         tell(part.stop)
                     member.read(1)
-            except (EOFError, zipfile.BadZipFile, zlib.error, ValueError) as error:
+            except OSError:
+                raise  # the disk of the converted copy
+            except ARCHIVE_DAMAGE as error:
                 raise self._unreadable(error) from None
 
         return converted(name, source_key(self.path, key), shape, fill, dtype.type)
+
+    def rows(self, key: str, step: int) -> Iterator[NDArray[Any]]:
+        """The array in blocks of `step` rows, from the first on; no more than one is in memory, compressed or not.
+
+        Example:
+            >>> import tempfile
+            >>> path = Path(tempfile.mkdtemp()) / "a.npz"
+            >>> np.savez_compressed(path, a=np.arange(5))
+            >>> [block.tolist() for block in Npz(path).rows("a", 2)]
+            [[0, 1], [2, 3], [4]]
+        """
+        shape, dtype, fortran = self._header(key)
+        if fortran or not shape:  # its rows are not one after the other
+            array = self.read(key)
+            yield from (array[start : start + step] for start in range(0, len(np.atleast_1d(array)), step))
+            return
+        row = math.prod(shape[1:]) * dtype.itemsize
+        try:
+            with self._open(key) as member:
+                for start in range(0, shape[0], step):
+                    n = min(step, shape[0] - start)
+                    content = member.read(n * row)
+                    if len(content) < n * row:
+                        raise EOFError(
+                            f"{key} ends after {start + len(content) // max(row, 1):,} of {shape[0]:,} rows"
+                        )
+                    yield np.frombuffer(bytearray(content), dtype).reshape(n, *shape[1:])  # may be written to
+                member.read(1)  # at the end the checksum is compared
+        except ARCHIVE_DAMAGE as error:
+            raise self._unreadable(error) from None
 
     def _header(self, key: str) -> tuple[tuple[int, ...], np.dtype[Any], bool]:
         try:
@@ -130,7 +165,7 @@ class Npz:
                 return _npy_header(member)
         except UnweaveError as error:
             raise UnweaveError(f"{key} in {self.path}: {error}") from None
-        except (OSError, EOFError, zipfile.BadZipFile, zlib.error, ValueError, KeyError) as error:
+        except _HEADER_DAMAGE as error:
             raise self._unreadable(error) from None
 
     def _open(self, key: str, header: bool = True) -> IO[bytes]:

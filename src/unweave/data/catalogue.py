@@ -72,7 +72,8 @@ def where_to_get(entries: Sequence[CatalogueEntry]) -> list[str]:
         folders = ", ".join(dict.fromkeys(str(data_folder() / file.folder) for file in entry.missing))
         names = "; ".join(file.summary for file in entry.missing)
         paragraphs.append(
-            f"{entry.name}: {names}\n  of {first.origin}, into {folders}\n  meanwhile: {entry.stand_in}"
+            f"{entry.name}: {names}\n  of {first.origin}, {first.address}\n  into {folders}\n"
+            f"  meanwhile: {entry.stand_in}"
         )
     return paragraphs
 

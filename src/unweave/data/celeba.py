@@ -1,13 +1,13 @@
 """CelebA, read from its original files."""
 
 import zipfile
-import zlib
 from pathlib import Path
 from typing import Any, Literal, final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unweave.atomic import ARCHIVE_DAMAGE
 from unweave.data.cache import Progress, converted, source_key
 from unweave.data.files import OriginalFile
 from unweave.data.indexed import IndexedDataset
@@ -101,7 +101,7 @@ def _pictures(path: Path) -> list[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             members = sorted(name for name in archive.namelist() if name.endswith(".jpg"))
-    except (OSError, zipfile.BadZipFile) as error:
+    except ARCHIVE_DAMAGE as error:
         raise UnweaveError(f"{path} cannot be read as a zip archive ({error})") from None
     if not members:
         raise UnweaveError(f"{path} holds no img_align_celeba/*.jpg")
@@ -117,7 +117,7 @@ def _pixels(path: Path, members: list[str], size: int, crop: int | None) -> NDAr
             for i, member in enumerate(members):
                 try:
                     content = archive.read(member)
-                except (OSError, zipfile.BadZipFile, zlib.error) as error:
+                except ARCHIVE_DAMAGE as error:
                     raise UnweaveError(f"{member} in {path} is damaged ({error})") from None
                 out[i] = decoded_picture(content, member, size, 3, crop)
                 tell(i + 1)

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from unweave.data.archives import content_of, members_of, open_tar
 from unweave.data.cache import Progress, converted, source_key
 from unweave.data.files import OriginalFile
-from unweave.data.folder import load_files
+from unweave.data.image_files import load_files
 from unweave.data.indexed import IndexedDataset
 from unweave.data.pictures import check_size, decoded_picture
 from unweave.errors import UnweaveError

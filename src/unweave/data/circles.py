@@ -9,6 +9,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.data.dataset import Batch, Dataset, channels_last
+from unweave.data.pictures import check_size
 from unweave.data.space import Array, FactorSpace
 from unweave.errors import UnweaveError, check_choice
 
@@ -59,8 +60,8 @@ class Circles(Dataset):
 
     Units are frame widths, x from the left and y from the top edge. "Size" in table 3 is read as the
     diameter: the captions of figures 7 and 8 call these circles "0.1 times the frame-width". A pixel's value
-    is the exact area of the pixel that the circle covers, times the colour, rounded to uint8 (the paper
-    supersamples by 5).
+    is the exact area of the pixel that the circle covers, times the colour, rounded to uint8. The paper draws five
+    times as large and averages (``supersampling=5``).
 
     A **hole** excludes one quarter of the space from training: the middle half (``center``) or the lower half
     (``corner``) of the ranges of the first two factors. :meth:`images` still draws it, :meth:`held_out` marks
@@ -75,6 +76,7 @@ class Circles(Dataset):
         blank: fraction of black images in training data, 0 <= blank < 1 (SBD figure 20: 0.5).
         size: height and width in pixels.
         finite: number of different images, always the same; none: as many as are asked for. SBD has 500,000.
+        supersampling: points along each side of a pixel of which it is the mean (SBD appendix A.3: 5); none: exact.
 
     Example:
         >>> circles = Circles(variant="xy")
@@ -97,6 +99,7 @@ class Circles(Dataset):
         blank: float = 0.0,
         size: int = 64,
         finite: int | None = None,
+        supersampling: int | None = None,
     ) -> None:
         check_choice("variant of Circles", variant, get_args(Variant))
         check_choice("hole of Circles", hole, get_args(Hole))
@@ -104,10 +107,12 @@ class Circles(Dataset):
             raise UnweaveError(f"blank of Circles must be a fraction from 0 to below 1, got {blank!r}")
         if not isinstance(size, int) or isinstance(size, bool) or size < 8:
             raise UnweaveError(f"size of Circles must be a whole number of pixels from 8 up, got {size!r}")
-        if finite is not None and (not isinstance(finite, int) or isinstance(finite, bool) or finite < 1):
-            raise UnweaveError(f"finite of Circles must be a whole number from 1 up, got {finite!r}")
+        check_size(size, "Circles")
+        for name, number in (("finite", finite), ("supersampling", supersampling)):
+            if number is not None and (not isinstance(number, int) or isinstance(number, bool) or number < 1):
+                raise UnweaveError(f"{name} of Circles must be a whole number from 1 up, got {number!r}")
         self.variant, self.hole, self.blank, self.size = variant, hole, float(blank), size
-        self.finite = finite
+        self.finite, self.supersampling = finite, supersampling
         row = _TABLE[variant]
         self.diameter = row.diameter
         self.image_shape = (3, size, size)
@@ -174,7 +179,7 @@ class Circles(Dataset):
         radius = values.get("size", np.full(1, self.diameter)) * self.size / 2
         x, left = self._window(values.get("x", middle), radius, window)
         y, top = self._window(values.get("y", middle), radius, window)
-        covered = disc_coverage(x, y, radius[:, None]).astype(np.float32)[:, None]
+        covered = self._covered(x, y, radius[:, None]).astype(np.float32)[:, None]
         light = covered * (255 * self._colour(values, len(points)))[:, :, None, None]
         light += 0.5  # the cast to uint8 truncates
         windows = sliding_window_view(pixels, (window, window), axis=(1, 2), writeable=True)
@@ -186,6 +191,12 @@ class Circles(Dataset):
         centre = place * self.size
         first = np.clip(np.floor(centre - radius).astype(np.int64), 0, self.size - window)
         return first[:, None] + np.arange(window + 1) - centre[:, None], first
+
+    def _covered(self, x: Array, y: Array, radius: Array) -> Array:
+        """The share of each pixel that lies inside the circle, (n, window, window)."""
+        if self.supersampling is None:
+            return disc_coverage(x, y, radius)
+        return sampled_coverage(x, y, radius, self.supersampling)
 
     @staticmethod
     def _colour(values: dict[str, Array], n: int) -> Array:
@@ -228,3 +239,26 @@ def disc_coverage(x: Array, y: Array, radius: float | Array) -> Array:
     outside = a * below + b * right - np.pi * (right & below)
     area = np.where(u * u + v * v < 1, inside, outside) * np.square(np.asarray(radius))[..., None]
     return np.asarray(np.diff(np.diff(area, axis=1), axis=2))
+
+
+def sampled_coverage(x: Array, y: Array, radius: float | Array, points: int) -> Array:
+    """The share of ``points`` x ``points`` places in each cell of a grid that lie inside the disc: SBD's antialiasing.
+
+    Args:
+        x: column borders (n, W + 1), ascending, relative to the centre; n may be 1 to serve for all.
+        y: row borders (n, H + 1), likewise.
+        radius: in the units of `x` and `y`; one for all, or (n, 1).
+        points: along each side of a cell, in the middles of equal parts.
+
+    Returns:
+        shares (n, H, W), multiples of 1 / points^2.
+
+    Example:
+        >>> sampled_coverage(np.array([[-1.0, 0.0, 1.0]]), np.array([[-1.0, 1.0]]), 0.6, 2).tolist()
+        [[[0.5, 0.5]]]
+    """
+    inside = (np.arange(points) + 0.5) / points
+    u, v = (border[:, :-1, None] + np.diff(border)[:, :, None] * inside for border in (x, y))
+    squares = np.square(v)[:, :, :, None, None] + np.square(u)[:, None, None]
+    within = squares < np.square(np.asarray(radius))[..., None, None, None]
+    return np.asarray(within.mean(axis=(2, 4)))

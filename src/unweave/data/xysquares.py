@@ -7,6 +7,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.data.dataset import Batch, Channels, Dataset, channels_last
+from unweave.data.pictures import check_size
 from unweave.data.space import FactorSpace
 from unweave.errors import UnweaveError
 
@@ -46,6 +47,7 @@ class XYSquares(Dataset):
             raise UnweaveError(f"spacing of XYSquares must be a whole number from 1 to 8, got {spacing!r}")
         if not isinstance(size, int) or isinstance(size, bool) or size < 8 or size % 8:
             raise UnweaveError(f"size of XYSquares must be a multiple of 8 pixels, got {size!r}")
+        check_size(size, "XYSquares")
         if spacing * size % _FRAME:
             raise UnweaveError(
                 f"spacing {spacing} of XYSquares is {spacing * size / _FRAME:g} pixels at size {size}: "

@@ -175,21 +175,22 @@ class GAN(StandaloneModel, ABC):
     def decode_mean(self, codes: NDArray[Any], block: int = 64) -> NDArray[np.float32]:
         """The images of an array of codes ``(n, latents)`` and the fixed noise; classes are rounded to the nearest."""
         tensor = torch.as_tensor(np.asarray(codes, np.float32), device=self.device)
-        images = []
-        for part in torch.split(tensor, block):
-            classes = [
-                (part[:, self.continuous + j : self.continuous + j + 1] - _class_values(size).to(part))
-                .abs()
-                .argmin(1)
-                for j, size in enumerate(self.categorical)
-            ]
-            drawn = GeneratedBatch(
-                part[:, : self.continuous],
-                _columns(classes, len(part), part.device),
-                self.shown_noise.expand(len(part), -1),
-            )
-            images.append(self.generate(drawn).cpu())
-        return torch.cat(images).numpy()
+        return torch.cat([self.images_of(part).cpu() for part in torch.split(tensor, block)]).numpy()
+
+    def images_of(self, codes: Tensor) -> Tensor:
+        """The images of a tensor of codes and the fixed noise; classes are rounded to the nearest."""
+        classes = [
+            (codes[:, self.continuous + j : self.continuous + j + 1] - _class_values(size).to(codes))
+            .abs()
+            .argmin(1)
+            for j, size in enumerate(self.categorical)
+        ]
+        drawn = GeneratedBatch(
+            codes[:, : self.continuous],
+            _columns(classes, codes.shape[0], codes.device),
+            self.shown_noise.expand(codes.shape[0], -1),
+        )
+        return self.generate(drawn)
 
     def _split(self, features: Tensor) -> tuple[Tensor, Tensor, list[Tensor]]:
         sizes = [self.continuous, self.continuous, *self.categorical]

@@ -15,6 +15,8 @@ from unweave.metrics.metric import ARRAYS, Encoded
 CODES = ("z*", "code*", "latent*", "mean*", "mu*")
 """Columns of a table that are codes, if none are named; those of ``SCALES`` are scales, all others factors."""
 SCALES = ("scale*", "sigma*", "std*")
+NEITHER = ("image", "kl_z*")
+"""Columns of what ``unweave encode`` writes that are neither codes nor scales nor factors."""
 
 
 def load_encoded(
@@ -56,6 +58,28 @@ def load_encoded(
     if kind == ".npz":
         return _of_arrays(path)
     raise UnweaveError(f"{path} must be an npz, npy, csv or parquet file, got the ending {kind or 'none'!r}")
+
+
+def load_codes(path: Path | str) -> NDArray[np.float64]:
+    r"""The codes (n, latents) of a file as :func:`load_encoded` reads it, whatever else it holds.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "codes.csv"
+        >>> _ = path.write_text("image,z0,z1,std_z0\na.png,0.1,0.2,0.5\n")
+        >>> load_codes(path).tolist()
+        [[0.1, 0.2]]
+
+    """
+    path = Path(path)
+    if path.suffix.lower() not in (".csv", ".parquet", ".pq"):
+        return load_encoded(path).codes
+    if not path.is_file():
+        raise UnweaveError(f"{path} does not exist" if not path.exists() else f"{path} is not a file")
+    table = _read_csv(path) if path.suffix.lower() == ".csv" else _read_parquet(path)
+    names = _matching("codes", path, table, CODES)
+    _check_numbers(path, table, names)
+    return np.stack([table[name] for name in names], axis=1).astype(np.float64)
 
 
 def _load(path: Path) -> Any:
@@ -139,13 +163,13 @@ def _of_columns(
         name for name in table if name not in codes and any(fnmatchcase(name.lower(), p) for p in SCALES)
     ]
     scales = scales if len(scales) == len(codes) else []
-    rest = [name for name in table if name not in codes and name not in scales]
+    rest = [
+        name
+        for name in table
+        if name not in codes and name not in scales and not any(fnmatchcase(name.lower(), p) for p in NEITHER)
+    ]
     chosen = rest if factors is None else _matching("factors", path, table, factors)
-    for name in (*codes, *scales):
-        if table[name].dtype.kind not in "iufb":
-            raise UnweaveError(
-                f"the column {name} of {path} must hold numbers, got words such as {table[name][0]!r}"
-            )
+    _check_numbers(path, table, [*codes, *scales])
     classes = {
         name: table[name] if table[name].dtype.kind in "iufb" else _numbered(table[name]) for name in chosen
     }
@@ -156,6 +180,14 @@ def _of_columns(
         factor_names=list(classes) or None,
         latent_names=codes,
     )
+
+
+def _check_numbers(path: Path, table: dict[str, NDArray[Any]], names: Sequence[str]) -> None:
+    for name in names:
+        if table[name].dtype.kind not in "iufb":
+            raise UnweaveError(
+                f"the column {name} of {path} must hold numbers, got words such as {table[name][0]!r}"
+            )
 
 
 def _numbered(words: NDArray[Any]) -> NDArray[Any]:

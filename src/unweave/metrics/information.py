@@ -5,8 +5,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, xlogy
 
 from unweave.errors import UnweaveError
 from unweave.metrics.validation import (
@@ -76,8 +76,10 @@ class JointCounts:
                 cells += column
                 table[j] = np.bincount(cells, minlength=bins * size).reshape(bins, size)
         n = binned.shape[1]
-        of_codes = xlogy(rows_ := counts[0].sum(axis=2), rows_).sum(axis=1)
-        of_factors = [float(xlogy(c, c).sum()) for c in (table[0].sum(axis=0) for table in counts)]
+        of_codes = scipy.special.xlogy(rows_ := counts[0].sum(axis=2), rows_).sum(axis=1)
+        of_factors = [
+            float(scipy.special.xlogy(c, c).sum()) for c in (table[0].sum(axis=0) for table in counts)
+        ]
         information = np.stack(
             [
                 (_sum_xlogx(table) - of_codes - of_factor) / n + np.log(n)
@@ -136,7 +138,9 @@ class JointCounts:
 
     @cached_property
     def _chances(self) -> Floats:
-        chance = chdtrc(np.maximum(self.freedoms, 1.0), 2 * self.binned.shape[1] * self.information)
+        chance = scipy.special.chdtrc(
+            np.maximum(self.freedoms, 1.0), 2 * self.binned.shape[1] * self.information
+        )
         return np.asarray(chance.min(axis=1) * chance.shape[1])
 
     def informed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -169,7 +173,7 @@ def information_of(counts: Floats) -> Floats:
     rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
     n = rows.sum(axis=-1)
     joint = _sum_xlogx(counts.reshape(-1, *counts.shape[-2:])).reshape(n.shape)
-    apart = xlogy(rows, rows).sum(axis=-1) + xlogy(columns, columns).sum(axis=-1)
+    apart = scipy.special.xlogy(rows, rows).sum(axis=-1) + scipy.special.xlogy(columns, columns).sum(axis=-1)
     return np.asarray((joint - apart) / n + np.log(n))
 
 
@@ -217,7 +221,7 @@ def class_entropies(classes: Integers) -> Floats:
 
     """
     shares = [np.bincount(column) / len(column) for column in classes.T]
-    return np.array([-float(np.sum(xlogy(p, p))) for p in shares])
+    return np.array([-float(np.sum(scipy.special.xlogy(p, p))) for p in shares])
 
 
 def _sum_xlogx(counts: NDArray[Any]) -> Floats:

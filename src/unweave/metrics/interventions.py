@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import stdtrit
 
 from unweave.errors import UnweaveError
 from unweave.metrics.validation import Floats, Integers, check_count
@@ -177,7 +177,7 @@ def independent_votes(accuracy: float, votes: int, of_blocks: NDArray[np.bool_] 
     if of_codes == 0:
         return float(votes)
     freedom = (BLOCKS - 1) * (1 + own / of_codes) ** 2
-    return own * votes / (own + of_codes) * (1.96 / float(stdtrit(freedom, 0.975))) ** 2
+    return own * votes / (own + of_codes) * (1.96 / float(scipy.special.stdtrit(freedom, 0.975))) ** 2
 
 
 class EncodeOnce:

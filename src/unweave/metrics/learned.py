@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from unweave.metrics.score import Span, clipped, interval_of_terms, no_span, span_of
 from unweave.metrics.validation import Floats, Integers, split_samples
@@ -119,5 +119,5 @@ def learned_interval(whole: Tested, of_halves: Sequence[Tested]) -> Span:
         return span_of(value, centre, *interval_of_terms(centre, effect))
     of_training, quantile = (a - b) ** 2 / 4, 1.96
     if of_training > 0:
-        quantile = float(stdtrit((1 + own / of_training) ** 2, 0.975))
+        quantile = float(scipy.special.stdtrit((1 + own / of_training) ** 2, 0.975))
     return span_of(value, centre, *clipped(centre, quantile * float(np.sqrt(own + of_training))))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
+import scipy
 
 from unweave.metrics.validation import Floats, Integers
 
@@ -189,7 +189,11 @@ class Loss:
             block = slice(k * d, (k + 1) * d)
             hessian[block, block] += (self.design * (self.w * p[:, k])[:, None]).T @ self.design
         hessian[np.diag_indices_from(hessian)] += np.tile(self.penalty[:, 0], classes) + 1e-10 * n
-        return np.asarray(cho_solve(cho_factor(hessian), gradient.T.reshape(-1)).reshape(classes, d).T)
+        return np.asarray(
+            scipy.linalg.cho_solve(scipy.linalg.cho_factor(hessian), gradient.T.reshape(-1))
+            .reshape(classes, d)
+            .T
+        )
 
     def sampled_scale(self) -> Scale | None:
         """The inverse of the Hessian of some samples, where the cost was computed last.
@@ -201,11 +205,11 @@ class Loss:
             return None
         for kind in (np.float32, np.float64):
             try:
-                factor = cho_factor(self._sampled_hessian(kind), check_finite=False)
-            except LinAlgError:
+                factor = scipy.linalg.cho_factor(self._sampled_hessian(kind), check_finite=False)
+            except scipy.linalg.LinAlgError:
                 continue
             return lambda r: np.asarray(
-                cho_solve(factor, r.T.reshape(-1), check_finite=False).reshape(classes, d).T
+                scipy.linalg.cho_solve(factor, r.T.reshape(-1), check_finite=False).reshape(classes, d).T
             )
         return None
 
@@ -231,8 +235,8 @@ class Loss:
         n = len(self.design)
         curvature = np.maximum(weighted.sum(axis=0) - np.einsum("nk,nk->k", weighted, self._p), 1e-9 * n)
         inner = (self.design.T @ self.design).astype(np.float64)
-        factor = cho_factor(inner + np.diag(self.penalty[:, 0] + 1e-6 * np.diag(inner)))
-        return lambda r: np.asarray(cho_solve(factor, r, check_finite=False) * (n / curvature))
+        factor = scipy.linalg.cho_factor(inner + np.diag(self.penalty[:, 0] + 1e-6 * np.diag(inner)))
+        return lambda r: np.asarray(scipy.linalg.cho_solve(factor, r, check_finite=False) * (n / curvature))
 
     def step(self, gradient: Floats, to: float = 0.1) -> Floats:
         """Newton's step by conjugate gradients, until the square of its error falls to the share ``to``."""
@@ -272,7 +276,7 @@ def _discriminant(features: Floats, labels: Integers, classes: int, w: Floats) -
     within = centred.T @ centred / w.sum()
     # A tenth of the whole variance: Newton's method does not come back from weights that are far too large.
     within[np.diag_indices_from(within)] += 0.1 * np.maximum(features.var(axis=0), 1e-6)
-    weights = cho_solve(cho_factor(within), means)
+    weights = scipy.linalg.cho_solve(scipy.linalg.cho_factor(within), means)
     return np.vstack([weights, np.log(totals / w.sum()) - 0.5 * np.sum(means * weights, axis=0)])
 
 

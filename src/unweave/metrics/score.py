@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from unweave.errors import UnweaveError
 from unweave.metrics.validation import Floats
@@ -233,7 +233,9 @@ def interval_of_halves(
         [0.285, 0.715]
 
     """
-    return clipped(value, float(stdtrit(len(halves) - 1, 0.975)) * float(np.std(halves, ddof=1)), range)
+    return clipped(
+        value, float(scipy.special.stdtrit(len(halves) - 1, 0.975)) * float(np.std(halves, ddof=1)), range
+    )
 
 
 def interval_of_terms(
@@ -286,5 +288,5 @@ def interval_of_held_out(
     of_predictors = max(0.0, float(np.var(means, ddof=1)) - by_chance)
     quantile = 1.96
     if of_predictors > 0:
-        quantile = float(stdtrit((len(x) - 1) * (1 + own / of_predictors) ** 2, 0.975))
+        quantile = float(scipy.special.stdtrit((len(x) - 1) * (1 + own / of_predictors) ** 2, 0.975))
     return clipped(value, quantile * float(np.sqrt(own + of_predictors)), range)

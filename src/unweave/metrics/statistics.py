@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr, stdtr, stdtrit
 
 from unweave.errors import UnweaveError
 from unweave.metrics.validation import Floats
@@ -61,7 +61,11 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> Interval:
     n, mean = len(sample), float(np.mean(sample))
     if n < 2:
         return Interval(mean, None, None, n)
-    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * float(np.std(sample, ddof=1)) / math.sqrt(n)
+    half = (
+        float(scipy.special.stdtrit(n - 1, (1 + confidence) / 2))
+        * float(np.std(sample, ddof=1))
+        / math.sqrt(n)
+    )
     return Interval(mean, mean - half, mean + half, n)
 
 
@@ -114,8 +118,8 @@ def difference(a: ArrayLike, b: ArrayLike, *, confidence: float = 0.95) -> Diffe
     if error == 0.0:
         return Difference(mean, mean, mean, 1.0 if mean == 0 else 0.0, rank_sum(one, two))
     freedom = float(parts.sum() ** 2 / np.sum(parts**2 / (np.array([len(one), len(two)]) - 1)))
-    p = float(2 * stdtr(freedom, -abs(mean) / error))
-    half = float(stdtrit(freedom, (1 + confidence) / 2)) * error
+    p = float(2 * scipy.special.stdtr(freedom, -abs(mean) / error))
+    half = float(scipy.special.stdtrit(freedom, (1 + confidence) / 2)) * error
     return Difference(mean, mean - half, mean + half, p, rank_sum(one, two))
 
 
@@ -149,7 +153,7 @@ def rank_sum(a: ArrayLike, b: ArrayLike) -> float:
     ties = float(np.sum(counts**3 - counts)) / ((n + m) * (n + m - 1))
     deviation = math.sqrt(n * m / 12 * (n + m + 1 - ties))
     distance = max(0.0, abs(observed - middle) - 0.5)
-    return float(2 * ndtr(-distance / deviation)) if deviation > 0 else 1.0
+    return float(2 * scipy.special.ndtr(-distance / deviation)) if deviation > 0 else 1.0
 
 
 def holm(p: Sequence[float]) -> list[float]:

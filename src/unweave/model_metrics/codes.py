@@ -2,8 +2,6 @@
 
 import io
 import os
-import zipfile
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave import artefacts
-
-_DAMAGE = (ValueError, KeyError, TypeError, OSError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error)
-"""What numpy raises for a file that it cannot read."""
+from unweave.atomic import ARCHIVE_DAMAGE
 
 Floats = NDArray[np.floating]
 
@@ -69,7 +65,7 @@ class Codes:
             return None
         content = artefacts.read(path)
         with (
-            artefacts.structure_of(path, *_DAMAGE),
+            artefacts.structure_of(path, *ARCHIVE_DAMAGE),
             np.load(io.BytesIO(content), allow_pickle=False) as file,
         ):
             factors = file.get("factors")

@@ -19,6 +19,7 @@ from unweave.networks.layers import (
     linear_stack,
     upconv_or_same,
 )
+from unweave.networks.shapes import ImageSizeError
 
 
 def broadcast(codes: Tensor, height: int, width: int) -> Tensor:
@@ -101,7 +102,7 @@ class BroadcastConv2d(nn.Module):
         weight = self.layer.weight
         if isinstance(self.layer, Upconv2d):
             weight = weight.transpose(0, 1)
-        n, outputs = len(codes), weight.shape[0]
+        n, outputs = codes.shape[0], weight.shape[0]  # len() would fix the number in an export
         classes = torch.einsum("pt,cdt->dpc", self.masks, weight[:, : self.latents].flatten(2))
         per_class = codes @ classes.flatten(1)
         # A row (or column) of zeros in the expansion makes a row (or column) of zeros in the maps.
@@ -235,8 +236,9 @@ def _tile(rows: int, columns: int, depth: int, upscales: int) -> tuple[int, int]
         raise UnweaveError(f"upscales must be a whole number from 0 to the depth, {depth}, got {upscales}")
     shrink = 2**upscales
     if rows % shrink or columns % shrink:
-        raise UnweaveError(
+        raise ImageSizeError(
             f"image size {rows} x {columns} cannot be doubled {upscales} times from a smaller tile: "
-            f"choose a multiple of {shrink} or fewer upscales"
+            f"choose a multiple of {shrink} or fewer upscales",
+            -(-max(rows, columns) // shrink) * shrink,
         )
     return rows // shrink, columns // shrink

@@ -61,6 +61,6 @@ class CoordConv(ImageDecoder):
         """(n, latents) -> (n, C, H, W)."""
         maps = channels_last(self.linear(codes).unflatten(1, self.start))
         for place, layer in enumerate(self.upconvolutions):
-            grid = self.get_buffer(f"grid_{place}").expand(len(codes), -1, -1, -1)
+            grid = self.get_buffer(f"grid_{place}").expand(codes.shape[0], -1, -1, -1)
             maps = layer(channels_last(torch.cat([maps.relu_() if place else maps, grid], 1)))
         return maps

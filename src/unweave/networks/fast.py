@@ -43,7 +43,8 @@ def supports(maps: Tensor) -> bool:
         >>> supports(torch.zeros(1, 64, 8, 8))
         True
     """
-    return maps.device.type == "cpu" and not torch.compiler.is_compiling()
+    exporting = torch.compiler.is_compiling() or torch._C._get_tracing_state() is not None
+    return maps.device.type == "cpu" and not exporting
 
 
 def same_conv2d(maps: Tensor, weight: Tensor, bias: Tensor) -> Tensor:

@@ -23,6 +23,19 @@ class ConvShape(NamedTuple):
     stride: int
 
 
+class ImageSizeError(UnweaveError):
+    """Images of a size that a network does not take; ``side`` is one, for square images, that it takes.
+
+    Example:
+        >>> ImageSizeError("30 x 30 does not fit", 32).side
+        32
+    """
+
+    def __init__(self, sentence: str, side: int) -> None:
+        super().__init__(sentence)
+        self.side = side
+
+
 def require_positive(**sizes: int | Sequence[int]) -> None:
     """Raise an :class:`UnweaveError` for the first argument that is not a positive whole number (or several).
 
@@ -67,16 +80,17 @@ def strides(height: int, width: int, layers: int) -> list[int]:
         >>> strides(30, 30, 4)  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
-        unweave.errors.UnweaveError: image size 30 x 30 does not fit a convolutional network: ...
+        unweave.networks.shapes.ImageSizeError: image size 30 x 30 does not fit a convolutional network: ...
     """
     need = 2 ** min(2, layers)
     if height % need or width % need:
         down = [max(need, side // need * need) for side in (height, width)]
         up = [-(-side // need) * need for side in (height, width)]
         examples = " or ".join(dict.fromkeys(f"{h} x {w}" for h, w in (down, up)))
-        raise UnweaveError(
+        raise ImageSizeError(
             f"image size {height} x {width} does not fit a convolutional network: "
-            f"height and width must be multiples of {need}, for example {examples}"
+            f"height and width must be multiples of {need}, for example {examples}",
+            max(up),
         )
     chosen = []
     for _ in range(layers):
@@ -146,5 +160,8 @@ def _checked_strides(
         )
     shrink = 2 ** list(halvings).count(2)
     if height % shrink or width % shrink:
-        raise UnweaveError(f"an image of {height} x {width} cannot be halved {list(halvings).count(2)} times")
+        raise ImageSizeError(
+            f"an image of {height} x {width} cannot be halved {list(halvings).count(2)} times",
+            -(-max(height, width) // shrink) * shrink,
+        )
     return list(halvings)

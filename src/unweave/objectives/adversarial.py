@@ -1,7 +1,7 @@
 """Objectives that estimate a divergence of q(z) with a discriminator trained alongside (the density-ratio trick)."""
 
 from abc import ABC
-from typing import ClassVar, Literal, final
+from typing import Any, ClassVar, Literal, final
 
 import torch
 from torch import Tensor
@@ -23,19 +23,30 @@ from unweave.vae import VAE
 
 
 class _DiscriminatorObjective(Objective, ABC):
-    """What both share: the discriminator, its loss, and the divergence to the target that it estimates."""
+    """What both share: the discriminator, its loss, and the divergence to the target that it estimates.
+
+    Args:
+        latents: size of the code.
+        gamma: weight of the divergence.
+        critic_layers: hidden layers of the discriminator.
+        critic_width: units in each.
+        critic_learning_rate: step size of the discriminator's Adam(0.5, 0.9); FAC uses 1e-4 or 1e-5.
+        critic_slope: slope of the discriminator's leaky ReLUs below zero, which FAC does not give.
+        critic_initialisation: of the discriminator; "truncated_normal" in SBD appendix A.
+    """
 
     target: Literal["marginals", "prior"] = "prior"
 
     def __init__(
         self,
         latents: int,
+        *,
         gamma: float,
-        critic_layers: int,
-        critic_width: int,
-        critic_learning_rate: float,
-        critic_slope: float,
-        critic_initialisation: Initialisation,
+        critic_layers: int = 6,
+        critic_width: int = 1000,
+        critic_learning_rate: float = 1e-4,
+        critic_slope: float = 0.2,
+        critic_initialisation: Initialisation = "default",
     ) -> None:
         super().__init__()
         check_non_negative(gamma=gamma)
@@ -104,11 +115,10 @@ class FactorVAE(_DiscriminatorObjective):
         latents: size of the code.
         gamma: weight of the divergence.
         target: "marginals" or "prior".
-        critic_layers: hidden layers of the discriminator.
-        critic_width: units in each.
-        critic_learning_rate: step size of the discriminator's Adam(0.5, 0.9); FAC uses 1e-4 or 1e-5.
-        critic_slope: slope of the discriminator's leaky ReLUs below zero, which FAC does not give.
-        critic_initialisation: of the discriminator; "truncated_normal" in SBD appendix A.
+        inherited: ``critic_layers`` (6 hidden layers of the discriminator), ``critic_width`` (1000 units in each),
+            ``critic_learning_rate`` (1e-4, step size of its Adam(0.5, 0.9); FAC uses 1e-4 or 1e-5), ``critic_slope``
+            (0.2, of its leaky ReLUs below zero, which FAC does not give), ``critic_initialisation`` ("default", or
+            "truncated_normal" as in SBD appendix A).
 
     Reference: FAC Eq. 2, 3, 12, algorithms 1 and 2, appendix A.
 
@@ -140,21 +150,9 @@ class FactorVAE(_DiscriminatorObjective):
         *,
         gamma: float = 35.0,
         target: Literal["marginals", "prior"] = "marginals",
-        critic_layers: int = 6,
-        critic_width: int = 1000,
-        critic_learning_rate: float = 1e-4,
-        critic_slope: float = 0.2,
-        critic_initialisation: Initialisation = "default",
+        **inherited: Any,
     ) -> None:
-        super().__init__(
-            latents,
-            gamma,
-            critic_layers,
-            critic_width,
-            critic_learning_rate,
-            critic_slope,
-            critic_initialisation,
-        )
+        super().__init__(latents, gamma=gamma, **inherited)
         self.target = target
         self.batches = 2 if target == "marginals" else 1
 
@@ -174,11 +172,7 @@ class AAE(_DiscriminatorObjective):
     Args:
         latents: size of the code.
         gamma: weight of the divergence; 1 is the AAE, FAC tunes it.
-        critic_layers: hidden layers of the discriminator.
-        critic_width: units in each.
-        critic_learning_rate: step size of the discriminator's Adam(0.5, 0.9).
-        critic_slope: slope of the discriminator's leaky ReLUs below zero, which FAC does not give.
-        critic_initialisation: of the discriminator; "truncated_normal" in SBD appendix A.
+        inherited: options of the discriminator, as those of :class:`FactorVAE`.
 
     Reference: FAC Eq. 7 and figure 23.
 
@@ -199,26 +193,8 @@ class AAE(_DiscriminatorObjective):
     )
     held: ClassVar[str | None] = None
 
-    def __init__(
-        self,
-        latents: int,
-        *,
-        gamma: float = 1.0,
-        critic_layers: int = 6,
-        critic_width: int = 1000,
-        critic_learning_rate: float = 1e-4,
-        critic_slope: float = 0.2,
-        critic_initialisation: Initialisation = "default",
-    ) -> None:
-        super().__init__(
-            latents,
-            gamma,
-            critic_layers,
-            critic_width,
-            critic_learning_rate,
-            critic_slope,
-            critic_initialisation,
-        )
+    def __init__(self, latents: int, *, gamma: float = 1.0, **inherited: Any) -> None:
+        super().__init__(latents, gamma=gamma, **inherited)
 
     def forward(self, vae: VAE, images: Tensor, progress: Progress) -> Loss:
         """Reconstruction plus ``gamma`` times the discriminator's estimate of ``KL(q(z) || p(z))``."""

@@ -10,6 +10,7 @@ from unweave.plots.traversals import (
     traversal_gif,
     traversal_gif_bytes,
     traversal_labels,
+    traversal_webp_bytes,
     traversals,
 )
 
@@ -30,5 +31,6 @@ __all__ = [
     "traversal_gif",
     "traversal_gif_bytes",
     "traversal_labels",
+    "traversal_webp_bytes",
     "traversals",
 ]

@@ -1,15 +1,16 @@
 """Training curves, and the KL of each latent."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.plots.style import FAINT, PALETTE, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _TITLES = {
     "total": "loss",
@@ -32,7 +33,7 @@ _MOST_POINTS = 200
 def curves(
     histories: Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Mapping[str, Any]]],
     keys: Sequence[str] | None = None,
-) -> Figure:
+) -> "Figure":
     """Training curves, one panel per key; several runs share the panels of a mapping name -> history.
 
     Long histories are averaged to at most 200 points. If the first steps would flatten the rest of a curve, the axis
@@ -78,12 +79,15 @@ def curves(
     return figure
 
 
-def kl_bars(kl: ArrayLike, *, scales: ArrayLike | None = None) -> Figure:
+def kl_bars(
+    kl: ArrayLike, *, scales: ArrayLike | None = None, names: Sequence[str] | None = None
+) -> "Figure":
     """Mean KL of each latent in nats, largest first; with ``scales``, unused latents (sd >= 0.5) are grey.
 
     Args:
         kl: (latents,) mean KL to the prior.
         scales: (latents,) mean posterior standard deviation.
+        names: what the latents are called; none: z0, z1 ...
 
     Example:
         >>> [label.get_text() for label in kl_bars([0.1, 2.0]).axes[0].get_xticklabels()]
@@ -99,7 +103,11 @@ def kl_bars(kl: ArrayLike, *, scales: ArrayLike | None = None) -> Figure:
             range(len(values)), values[order], color=[PALETTE[0] if used[j] else "#c3cad1" for j in order]
         )
         axes.bar_label(bars, [f"{values[j]:.1f}" for j in order], fontsize=7, color=FAINT, padding=1)
-        axes.set_xticks(range(len(values)), [f"z{j}" for j in order])
+        called = [f"z{j}" if names is None else names[j] for j in order]
+        long = max(map(len, called), default=0) > 5
+        axes.set_xticks(
+            range(len(values)), called, rotation=40 if long else 0, ha="right" if long else "center"
+        )
         axes.tick_params(axis="x", length=0)
         axes.set_ylabel("KL (nats)")
         axes.margins(x=0.02, y=0.12)
@@ -107,7 +115,7 @@ def kl_bars(kl: ArrayLike, *, scales: ArrayLike | None = None) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, key: str, runs: Mapping[str, Sequence[Mapping[str, Any]]], *, label: bool) -> None:
+def _panel(axes: "Axes", key: str, runs: Mapping[str, Sequence[Mapping[str, Any]]], *, label: bool) -> None:
     plotted: list[NDArray[np.float64]] = []
     for i, (name, lines) in enumerate(runs.items()):
         table = [(line["step"], line[key]) for line in lines if line.get(key) is not None]
@@ -132,7 +140,7 @@ def _panel(axes: Axes, key: str, runs: Mapping[str, Sequence[Mapping[str, Any]]]
         _fit_axis(axes, plotted)
 
 
-def _fit_axis(axes: Axes, plotted: Sequence[NDArray[np.float64]]) -> None:
+def _fit_axis(axes: "Axes", plotted: Sequence[NDArray[np.float64]]) -> None:
     """A scale on which the later steps are visible."""
     every = np.concatenate([values.ravel() for values in plotted])
     late = np.concatenate([values[len(values) // 10 :].ravel() for values in plotted])
@@ -143,6 +151,8 @@ def _fit_axis(axes: Axes, plotted: Sequence[NDArray[np.float64]]) -> None:
     if every.max() - late.max() <= 2 * span:
         return
     if every.min() > 0 and plotted[0].shape[1] == 1:
+        from matplotlib.ticker import LogLocator, NullLocator
+
         axes.set_yscale("log")
         decades = float(np.log10(every.max() / every.min()))
         axes.yaxis.set_major_locator(LogLocator(subs=(1.0,) if decades > 3 else (1.0, 2.0, 5.0)))

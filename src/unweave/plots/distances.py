@@ -1,15 +1,18 @@
 """Perceived distances under a loss: matrices along factors and cumulative curves (REC figures 3, 4, 8, 10, A1)."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.errors import UnweaveError
 from unweave.metrics import Distances, Matrices
 from unweave.plots.style import FAINT, INK, PALETTE, bare, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _TITLES = {
     "factors": "factors",
@@ -20,7 +23,7 @@ _TITLES = {
 }
 
 
-def matrices(per_factor: Sequence[Matrices], *, title: str | None = None) -> Figure:
+def matrices(per_factor: Sequence[Matrices], *, title: str | None = None) -> "Figure":
     """Average distance matrices for each factor and each level.
 
     Each matrix has its own scale from 0 (white) to its largest entry (dark); the number above it is its correlation
@@ -69,7 +72,7 @@ def matrices(per_factor: Sequence[Matrices], *, title: str | None = None) -> Fig
     return figure
 
 
-def cumulative_distances(distances: Distances) -> Figure:
+def cumulative_distances(distances: Distances) -> "Figure":
     """The share of pairs that are closer than a distance: a curve for each factor and one for random pairs.
 
     Curves further to the right belong to factors with larger distances, which a VAE learns first; a step is a
@@ -113,7 +116,7 @@ def matrix_panels(
     *,
     labels: Sequence[str] | None = None,
     shared: bool = False,
-) -> Figure:
+) -> "Figure":
     """Matrices in rows, each under its own caption; rows may differ in length.
 
     Args:
@@ -146,7 +149,7 @@ def matrix_panels(
     return figure
 
 
-def _draw_matrix(axes: Axes, matrix: NDArray[np.float64], darkest: float) -> None:
+def _draw_matrix(axes: "Axes", matrix: NDArray[np.float64], darkest: float) -> None:
     """A matrix in shades from 0 (white) to ``darkest``, in a frame."""
     axes.imshow(matrix, cmap="bone_r", vmin=0.0, vmax=max(darkest, 1e-12))
     bare(axes, frame=FAINT)

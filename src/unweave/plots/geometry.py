@@ -1,16 +1,17 @@
 """The image of a factor grid in latent space (SBD figure 4)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.plots.style import FAINT, INK, new_figure, plane_colors
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def geometry(
@@ -22,7 +23,7 @@ def geometry(
     score: float | None = None,
     names: Sequence[str] = ("x", "y"),
     latents: Sequence[int] | None = None,
-) -> Figure:
+) -> "Figure":
     """The grid of two factors on the left and its codes on the right, in the same colours.
 
     Neighbours on the grid are joined by lines; a Euclidean image is again a square grid, possibly rotated. Held-out
@@ -64,7 +65,7 @@ def comparison(
     scores: Sequence[float] | None = None,
     names: Sequence[str] = ("x", "y"),
     latents: Sequence[Sequence[int]] | None = None,
-) -> Figure:
+) -> "Figure":
     """The factor grid and its codes in several models side by side; one panel per entry of ``grids``.
 
     Args:
@@ -141,7 +142,7 @@ def grid_edges(factors: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def draw_grid(
-    axes: Axes,
+    axes: "Axes",
     points: NDArray[np.float64],
     edges: NDArray[np.int64],
     colors: NDArray[np.float64],
@@ -151,12 +152,15 @@ def draw_grid(
     """Grid points (m, 2) in their colours, neighbours joined by lines; held-out points are black.
 
     Example:
+        >>> from matplotlib.figure import Figure
         >>> axes, points = Figure().add_subplot(), np.array([[0.0, 0.0], [0.0, 1.0]])
         >>> draw_grid(axes, points, grid_edges(points), np.zeros((2, 3)), np.zeros(2, bool))
         >>> len(axes.collections)
         3
 
     """
+    from matplotlib.collections import LineCollection
+
     finite: NDArray[np.bool_] = np.asarray(np.isfinite(points).all(axis=1))
     edges = edges[finite[edges].all(axis=1)]
     tint = colors[edges].mean(axis=1)

@@ -1,14 +1,17 @@
 """Half violins: for each group, the density of one method on each side of a line."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.plots.style import FAINT, INK, PALETTE, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _HALF_WIDTH = 0.4
 """Width of the widest density, in units of the distance between groups."""
@@ -16,7 +19,7 @@ _HALF_WIDTH = 0.4
 
 def half_violins(
     panels: Mapping[str, Mapping[str, Mapping[str, ArrayLike]]], *, unit_interval: bool = True
-) -> Figure:
+) -> "Figure":
     """Densities of the values of two methods, left and right of each group's line; every value is a dot.
 
     Short lines mark the quartiles, the longer one the median.
@@ -75,7 +78,7 @@ def density(values: NDArray[np.float64], at: NDArray[np.float64]) -> NDArray[np.
     return result
 
 
-def _draw_half(axes: Axes, values: NDArray[np.float64], place: int, side: int, color: str) -> None:
+def _draw_half(axes: "Axes", values: NDArray[np.float64], place: int, side: int, color: str) -> None:
     if len(values) > 2 and np.ptp(values) > 0:
         reach = 0.5 * float(np.std(values))
         at = np.linspace(values[0] - reach, values[-1] + reach, 120)
@@ -99,7 +102,7 @@ def score_lines(
     panels: Mapping[str, Mapping[str, Mapping[float, ArrayLike]]],
     *,
     x: str,
-) -> Figure:
+) -> "Figure":
     """Scores against a number: the mean of each method as a line, a band of one standard deviation, dots for runs.
 
     Args:

@@ -1,14 +1,16 @@
 """Sheets of images in which every image pixel is a whole number of picture pixels."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.plots.style import FAINT, bare, style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _DPI = 100
 _TARGET_SIDE = 72
@@ -63,7 +65,7 @@ def image_grid(
     column_labels: Sequence[str] | None = None,
     column_title: str | None = None,
     title: str | None = None,
-) -> Figure:
+) -> "Figure":
     """A sheet of images with labels; every image pixel is a whole number of picture pixels.
 
     Args:
@@ -94,6 +96,8 @@ def image_grid(
     height, width = sheet.shape[:2]
     total_w, total_h = left + width + 8, bottom + height + top
     with style():
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(total_w / _DPI, total_h / _DPI), dpi=_DPI)
         axes = figure.add_axes((left / total_w, bottom / total_h, width / total_w, height / total_h))
         axes.imshow(sheet, interpolation="none", aspect="auto", extent=(0, width, height, 0))
@@ -114,7 +118,7 @@ def image_grid(
     return figure
 
 
-def reconstructions(originals: ArrayLike, reconstructed: ArrayLike, *, title: str | None = None) -> Figure:
+def reconstructions(originals: ArrayLike, reconstructed: ArrayLike, *, title: str | None = None) -> "Figure":
     """Originals above, their reconstructions below; both (n, C, H, W).
 
     Example:

@@ -1,15 +1,18 @@
 """What each latent encodes: a map over positions, curves over other factors, and its traversal."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.plots.images import as_rgb
 from unweave.plots.style import FAINT, bare, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 SHAPES = ("#4daf4a", "#e41a1c", "#377eb8")
 """Colours of square, ellipse and heart, as in ISA figures 8 to 16."""
@@ -23,7 +26,7 @@ def latent_rows(
     *,
     classes: Sequence[str] = (),
     title: str | None = None,
-) -> Figure:
+) -> "Figure":
     """A row for each latent: its value over a plane of positions in red and blue, its value over other factors as
     curves with one colour per class, and the images of its traversal.
 
@@ -85,7 +88,7 @@ def latent_rows(
     return figure
 
 
-def _draw_lines(axes: Axes, lines: NDArray[np.float64], limit: float, labels: Sequence[str]) -> None:
+def _draw_lines(axes: "Axes", lines: NDArray[np.float64], limit: float, labels: Sequence[str]) -> None:
     """One line (values,) for each class, labelled as far as there are labels."""
     for k, line in enumerate(lines):
         label = labels[k] if k < len(labels) else None

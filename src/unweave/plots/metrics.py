@@ -1,17 +1,20 @@
 """Pictures about metrics: sensitivity to their parameters, response to changes of codes."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError
 from unweave.metrics import Sensitivity
 from unweave.plots.style import FAINT, INK, PALETTE, new_figure
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def sensitivity_curves(sensitivities: Sequence[Sensitivity]) -> Figure:
+
+def sensitivity_curves(sensitivities: Sequence[Sensitivity]) -> "Figure":
     """Mean and standard deviation of metrics against one of their parameters, one line for each value of the other.
 
     Args:
@@ -51,7 +54,7 @@ def responses(
     panels: Mapping[str, tuple[ArrayLike, Mapping[str, ArrayLike]]],
     *,
     xlabel: Mapping[str, str] | None = None,
-) -> Figure:
+) -> "Figure":
     """Scores against the strength of a change of the codes, one panel for each kind of change.
 
     Args:
@@ -86,7 +89,7 @@ def responses(
     return figure
 
 
-def bars(values: Mapping[str, Mapping[str, float]], *, chance: float | None = None) -> Figure:
+def bars(values: Mapping[str, Mapping[str, float]], *, chance: float | None = None) -> "Figure":
     """Scores of several representations as groups of bars.
 
     Args:

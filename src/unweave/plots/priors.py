@@ -1,20 +1,33 @@
 """Pictures of priors: densities, trees of norms, surfaces of equal norm, preferred orientations."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.colors import LinearSegmentedColormap
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.plots.style import FAINT, INK, PALETTE, bare, new_figure, style
 
+if TYPE_CHECKING:
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
 Children = Sequence[Sequence[tuple[str, int]]]
 """For each inner node, beginning with the root, its children: ("leaf", number) or ("node", number)."""
 
-INKS = LinearSegmentedColormap.from_list("density", ["#ffffff", "#d3e5f2", "#7db4d8", "#0072b2", "#0b3a5e"])
-"""From white to dark blue."""
+
+def inks() -> "Colormap":
+    """The colours of densities, from white to dark blue.
+
+    Example:
+        >>> [float(channel) for channel in inks()(0.0)]
+        [1.0, 1.0, 1.0, 1.0]
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list(
+        "density", ["#ffffff", "#d3e5f2", "#7db4d8", "#0072b2", "#0b3a5e"]
+    )
 
 
 def densities(
@@ -24,7 +37,7 @@ def densities(
     high: float = 4.0,
     n: int = 181,
     title: str | None = None,
-) -> Figure:
+) -> "Figure":
     """Densities of two latents side by side, shaded, with contours that enclose 10, 50 and 90 % (DEC figures 5, 6).
 
     Args:
@@ -50,7 +63,7 @@ def densities(
                 values**0.5,
                 extent=(low, high, low, high),
                 origin="lower",
-                cmap=INKS,
+                cmap=inks(),
                 interpolation="bilinear",
             )
             levels = sorted({_level(values, share) for share in (0.9, 0.5, 0.1)})
@@ -64,7 +77,7 @@ def densities(
     return figure
 
 
-def norm_tree(children: Children, exponents: ArrayLike) -> Figure:
+def norm_tree(children: Children, exponents: ArrayLike) -> "Figure":
     """The tree of nested norms: an exponent at each inner node and a latent at each leaf (ISA figure 4).
 
     Args:
@@ -133,7 +146,7 @@ def _node_places(children: Children) -> dict[tuple[str, int], tuple[float, float
 
 def iso_surfaces(
     panels: Sequence[Sequence[tuple[str, Callable[[NDArray[Any]], ArrayLike]]]],
-) -> Figure:
+) -> "Figure":
     """Surfaces on which a function of three latents is 1, in rows and columns (ISA figure 2).
 
     Args:
@@ -149,6 +162,8 @@ def iso_surfaces(
     directions = np.stack([np.cos(rise) * np.cos(turn), np.cos(rise) * np.sin(turn), np.sin(rise)], -1)
     rows, columns = len(panels), max(len(row) for row in panels)
     with style():
+        from matplotlib.figure import Figure
+
         figure = Figure(figsize=(2.1 * columns, 2.3 * rows))
         for i, row in enumerate(panels):
             for j, (name, function) in enumerate(row):
@@ -192,7 +207,7 @@ def preferred_orientation(
     panels: Sequence[tuple[str, Callable[[NDArray[Any]], ArrayLike], float]],
     angles: ArrayLike,
     preferences: Sequence[ArrayLike],
-) -> Figure:
+) -> "Figure":
     """Contours of priors, a square of positions at the angle that each prefers, and the preference (ISA figure 3).
 
     Args:

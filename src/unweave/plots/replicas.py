@@ -2,16 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.plots.geometry import draw_grid, grid_colors, grid_edges
 from unweave.plots.images import as_rgb, contact_sheet
 from unweave.plots.style import FAINT, INK, PALETTE, bare, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _WORST, _BEST = PALETTE[3], PALETTE[2]
 
@@ -61,7 +64,7 @@ def geometry_sheet(
     held_out: ArrayLike | None = None,
     names: Sequence[str] = ("x", "y"),
     score: str = "MIG",
-) -> Figure:
+) -> "Figure":
     """The data; below, for each model, a histogram of a score over replicas and the grid in its worst and best replica.
 
     The first row shows the factors of the data, the grid of factors that is encoded, and some images. Neighbours on
@@ -124,7 +127,7 @@ def geometry_sheet(
     return figure
 
 
-def _annotate(axes: Axes, replica: Embedded) -> None:
+def _annotate(axes: "Axes", replica: Embedded) -> None:
     """The names of the latents, the note, and the star of one replica."""
     if replica.mark is not None:
         axes.plot(*np.asarray(replica.mark, dtype=np.float64), "*", color=INK, markersize=13, zorder=5)
@@ -160,7 +163,7 @@ def traversal_sheet(
     *,
     score: str = "MIG",
     span: tuple[float, float] = (-2.0, 2.0),
-) -> Figure:
+) -> "Figure":
     """A score of all replicas of each model, medians with a star; then data, reconstructions and traversals.
 
     Args:
@@ -222,7 +225,7 @@ def _four_by_four(images: NDArray[np.generic]) -> NDArray[np.generic]:
     return images.reshape(4, 4, *images.shape[1:])
 
 
-def _histogram(axes: Axes, scores: Sequence[float], top: float) -> None:
+def _histogram(axes: "Axes", scores: Sequence[float], top: float) -> None:
     values = np.asarray(scores, dtype=np.float64)
     counts, _, _ = axes.hist(values, bins=np.linspace(0, top, 16).tolist(), color=PALETTE[0], alpha=0.55)
     high = float(np.max(np.asarray(counts, dtype=np.float64), initial=1.0))
@@ -232,7 +235,7 @@ def _histogram(axes: Axes, scores: Sequence[float], top: float) -> None:
     axes.locator_params(axis="y", integer=True)
 
 
-def _score_strip(axes: Axes, scores: Mapping[str, Sequence[float]], score: str) -> None:
+def _score_strip(axes: "Axes", scores: Mapping[str, Sequence[float]], score: str) -> None:
     for place, (values, color) in enumerate(zip(scores.values(), _cycle(len(scores)), strict=True)):
         sample = np.asarray(values, dtype=np.float64)
         offsets = np.resize([0.0, 0.13, -0.13, 0.07, -0.07], len(sample))

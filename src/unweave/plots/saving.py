@@ -2,11 +2,12 @@
 
 import io
 from pathlib import Path
-
-import matplotlib as mpl
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING
 
 from unweave.errors import UnweaveError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 # Without these, files would contain the time of writing or the version of matplotlib.
 _METADATA: dict[str, dict[str, None]] = {
@@ -16,10 +17,11 @@ _METADATA: dict[str, dict[str, None]] = {
 }
 
 
-def to_bytes(figure: Figure, kind: str = "png", *, dpi: float | None = None) -> bytes:
+def to_bytes(figure: "Figure", kind: str = "png", *, dpi: float | None = None) -> bytes:
     """The figure as the content of a png, svg or pdf file, byte for byte the same each time.
 
     Example:
+        >>> from matplotlib.figure import Figure
         >>> to_bytes(Figure())[1:4]
         b'PNG'
 
@@ -28,17 +30,20 @@ def to_bytes(figure: Figure, kind: str = "png", *, dpi: float | None = None) -> 
         raise UnweaveError(
             f"pictures are written as {', '.join(_METADATA)}, got {kind!r}: change the ending of the file name"
         )
+    import matplotlib as mpl
+
     buffer = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "unweave", "svg.fonttype": "path", "pdf.fonttype": 42}):
         figure.savefig(buffer, format=kind, dpi=dpi or figure.dpi, metadata=_METADATA[kind])
     return buffer.getvalue()
 
 
-def save(figure: Figure, path: str | Path, *, dpi: float | None = None) -> Path:
+def save(figure: "Figure", path: str | Path, *, dpi: float | None = None) -> Path:
     """Writes the figure as PNG, SVG or PDF, according to the ending of ``path``; creates the folder if necessary.
 
     Example:
         >>> import tempfile
+        >>> from matplotlib.figure import Figure
         >>> save(Figure(), Path(tempfile.mkdtemp()) / "pictures" / "empty.svg").suffix
         '.svg'
 

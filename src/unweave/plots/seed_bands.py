@@ -1,16 +1,19 @@
 """Curves with confidence bands over seeds, one colour for each setting, and histograms of latents."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError
 from unweave.metrics.statistics import mean_interval
 from unweave.plots.curves import block_means
 from unweave.plots.style import FAINT, PALETTE, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Band = tuple[ArrayLike, ArrayLike]
 """Positions (n,) on the horizontal axis, and the values of each seed there (seeds, n)."""
@@ -26,7 +29,7 @@ def banded_curves(
     x: str = "iteration",
     share: bool = True,
     unit_interval: Sequence[int] = (),
-) -> Figure:
+) -> "Figure":
     """A table of panels; in each, the mean over seeds of every setting and the 95 % interval of that mean.
 
     Args:
@@ -79,7 +82,7 @@ def histograms(
     columns: Sequence[str],
     reach: float = 3.5,
     title: str | None = None,
-) -> Figure:
+) -> "Figure":
     """Histograms of samples of each latent (columns) in each model (rows), with the density of N(0, 1) in red.
 
     Args:
@@ -123,7 +126,7 @@ def histograms(
 
 def value_histograms(
     cells: Sequence[Sequence[ArrayLike]], *, rows: Sequence[str], titles: Sequence[str]
-) -> Figure:
+) -> "Figure":
     """Histograms of several quantities (rows) in several models (columns), each with its own axis.
 
     Args:
@@ -157,7 +160,7 @@ def value_histograms(
     return figure
 
 
-def _band(axes: Axes, label: str, band: Band, color: str) -> None:
+def _band(axes: "Axes", label: str, band: Band, color: str) -> None:
     where, values = block_means(*band, most=_MOST_POINTS)
     intervals = [mean_interval(column) for column in values.T]
     middle = np.array([each.mean for each in intervals])

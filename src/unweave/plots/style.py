@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
 
-import matplotlib as mpl
 import numpy as np
-from cycler import cycler
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 INK = "#1f2933"
 """Text and held-out points."""
@@ -24,11 +25,15 @@ def style() -> AbstractContextManager[None]:
     """The matplotlib settings of every figure; global settings are not changed.
 
     Example:
+        >>> import matplotlib as mpl
         >>> with style():
         ...     mpl.rcParams["axes.spines.top"]
         False
 
     """
+    import matplotlib as mpl
+    from cycler import cycler
+
     return mpl.rc_context(
         {
             "font.family": "DejaVu Sans",
@@ -63,7 +68,7 @@ def style() -> AbstractContextManager[None]:
 
 
 @contextmanager
-def new_figure(width: float, height: float) -> Iterator[Figure]:
+def new_figure(width: float, height: float) -> Iterator["Figure"]:
     """An empty figure of that many inches, to be drawn in this style.
 
     Example:
@@ -73,6 +78,8 @@ def new_figure(width: float, height: float) -> Iterator[Figure]:
         ([3.0, 2.0], False)
 
     """
+    from matplotlib.figure import Figure
+
     with style():
         yield Figure(figsize=(width, height), layout="constrained")
 
@@ -95,10 +102,11 @@ def plane_colors(points: ArrayLike) -> NDArray[np.float64]:
     return colors
 
 
-def bare(axes: Axes, *, frame: str | None = None) -> None:
+def bare(axes: "Axes", *, frame: str | None = None) -> None:
     """Removes the ticks of axes that only show a picture, and the frame unless it has a colour.
 
     Example:
+        >>> from matplotlib.figure import Figure
         >>> axes = Figure().add_subplot()
         >>> bare(axes)
         >>> len(axes.get_xticks())

@@ -3,16 +3,23 @@
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.metrics.statistics import mean_interval
 from unweave.plots.style import FAINT, INK, PALETTE, new_figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Spread = Literal["interval", "hull", "standard error"]
+"""What a trade-off draws around its means."""
+
+_BARS = "bars are standard errors"
 
 _DIVERGING = ("#b2182b", "#f4a582", "#f7f7f7", "#92c5de", "#2166ac")
 
@@ -38,9 +45,9 @@ def trade_off(
     y: str,
     swept: str = "",
     unit_interval: bool = False,
-    hull: bool = False,
+    spread: Spread = "interval",
     marked: str = "",
-) -> Figure:
+) -> "Figure":
     """One score against another: a curve through the means of each series, with a band for the mean of y.
 
     Small dots are single runs. The band is the 95 % interval of the mean of y at each point, connected along the
@@ -53,7 +60,8 @@ def trade_off(
         y: label of the vertical axis.
         swept: the setting whose values are the labels of the points.
         unit_interval: whether y lies in 0 to 1, to which the axis is limited.
-        hull: instead of the interval of the mean, shade the hull of one standard deviation of x and y (SBD figure 3).
+        spread: what is drawn around the means: the interval of the mean of y, the hull of one standard deviation of x
+            and y (SBD figure 3), or bars of one standard error of both means (ISA figure 5b).
         marked: label of the points that are drawn white (beta = 1 in SBD figure 3).
 
     References:
@@ -71,7 +79,7 @@ def trade_off(
         axes = figure.subplots()
         many = len(series) > len(PALETTE)
         for i, (name, points) in enumerate(series.items()):
-            _draw_series(axes, name, points, PALETTE[0 if many else i], hull)
+            _draw_series(axes, name, points, PALETTE[0 if many else i], spread)
             for point in (each for each in points if marked and each.label == marked):
                 middle = float(np.mean(point.x)), float(np.mean(point.y))
                 axes.plot(*middle, "o", markersize=5, color="white", markeredgecolor=INK, zorder=5)
@@ -83,14 +91,13 @@ def trade_off(
             axes.set_ylim(max(low, -0.02), min(high, 1.02))
         if len(series) > 1 and not many:
             figure.legend(loc="outside upper left", ncols=3)
-        if swept:
-            axes.set_title(
-                f"labels are values of {swept}", fontsize=8, fontweight="normal", color=FAINT, loc="right"
-            )
+        notes = [f"labels are values of {swept}"] * bool(swept) + [_BARS] * (spread == "standard error")
+        if notes:
+            axes.set_title("; ".join(notes), fontsize=8, fontweight="normal", color=FAINT, loc="right")
     return figure
 
 
-def violins(groups: Mapping[str, ArrayLike], *, y: str, unit_interval: bool = False) -> Figure:
+def violins(groups: Mapping[str, ArrayLike], *, y: str, unit_interval: bool = False) -> "Figure":
     """The distribution over seeds of each group: a density, every run, the mean and its 95 % interval.
 
     Args:
@@ -147,7 +154,7 @@ def violins(groups: Mapping[str, ArrayLike], *, y: str, unit_interval: bool = Fa
     return figure
 
 
-def agreement_map(names: Sequence[str], values: ArrayLike) -> Figure:
+def agreement_map(names: Sequence[str], values: ArrayLike) -> "Figure":
     """Correlations between scores as a coloured table: blue for agreement, red for contradiction.
 
     Args:
@@ -212,7 +219,17 @@ def deviation_hulls(points: Sequence[Point]) -> list[NDArray[np.float64]]:
     return hulls
 
 
-def _draw_series(axes: Axes, name: str, points: Sequence[Point], color: str, hull: bool = False) -> None:
+def standard_error(values: Sequence[float]) -> float:
+    """Of the mean: ``sd / sqrt(n)``; 0 for a single value, of which nothing is known.
+
+    Example:
+        >>> standard_error([1.0, 2.0, 3.0, 4.0])
+        0.6454972243679028
+    """
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
+
+
+def _draw_series(axes: "Axes", name: str, points: Sequence[Point], color: str, spread: Spread) -> None:
     middle = [(mean_interval(point.x), mean_interval(point.y)) for point in points]
     for point in points:
         axes.plot(point.x, point.y, "o", markersize=2.8, color=color, alpha=0.35, markeredgewidth=0)
@@ -220,7 +237,11 @@ def _draw_series(axes: Axes, name: str, points: Sequence[Point], color: str, hul
     y = np.array([b.mean for _, b in middle])
     low = np.array([b.mean if b.low is None else b.low for _, b in middle])
     high = np.array([b.mean if b.high is None else b.high for _, b in middle])
-    if len(points) > 1 and hull:
+    if spread == "standard error":
+        right = [standard_error(point.x) for point in points]
+        up = [standard_error(point.y) for point in points]
+        axes.errorbar(x, y, xerr=right, yerr=up, fmt="none", ecolor=color, elinewidth=1)
+    elif len(points) > 1 and spread == "hull":
         for outline in deviation_hulls(points):
             axes.fill(*outline.T, color=color, alpha=0.14, linewidth=0)
     elif len(points) > 1:

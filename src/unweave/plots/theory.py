@@ -1,16 +1,17 @@
 """Pictures of theory: toy systems, rotations, biased entropies, grids of alpha and beta."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.plots.priors import INKS
+from unweave.plots.priors import inks
 from unweave.plots.style import FAINT, INK, PALETTE, bare, new_figure, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 Array = NDArray[Any]
 
@@ -20,7 +21,7 @@ def factor_analysis(
     angles: ArrayLike,
     likelihood: ArrayLike,
     energies: Mapping[str, ArrayLike],
-) -> Figure:
+) -> "Figure":
     """Weights and posteriors of factor analyses, then likelihood and free energy over the rotation (ISA B.3, B.5).
 
     Args:
@@ -75,7 +76,7 @@ def lines(
     ylabel: str,
     title: str,
     level: tuple[str, ArrayLike] | None = None,
-) -> Figure:
+) -> "Figure":
     """Several curves over one axis, and a dashed one for comparison.
 
     Example:
@@ -97,7 +98,7 @@ def lines(
 
 def components(
     data: ArrayLike, true: ArrayLike, panels: Mapping[str, ArrayLike | None], *, scale: float = 4.0
-) -> Figure:
+) -> "Figure":
     """Data, true components in blue and found ones in orange, one panel for each method (ISA figure 1, B.8).
 
     Args:
@@ -130,7 +131,7 @@ def components(
 
 def entropy_bias(
     batch_sizes: ArrayLike, estimates: ArrayLike, errors: ArrayLike, exact: float, no_overlap: float, n: int
-) -> Figure:
+) -> "Figure":
     """The minibatch estimate of the entropy of q(z) over the batch size, and the exact value (DEC appendix C).
 
     Example:
@@ -162,7 +163,7 @@ def entropy_bias(
     return figure
 
 
-def rotations(changes: Mapping[str, ArrayLike]) -> Figure:
+def rotations(changes: Mapping[str, ArrayLike]) -> "Figure":
     """How much the objective changes under random rotations, one row of dots for each prior (DEC theorem 2).
 
     Args:
@@ -209,7 +210,7 @@ def alpha_beta(
     low: float = -0.75,
     high: float = 1.75,
     n: int = 90,
-) -> Figure:
+) -> "Figure":
     """The aggregate posterior for every alpha (rows) and beta (columns), with overlap and mismatch (DEC figure 3).
 
     Args:
@@ -228,6 +229,9 @@ def alpha_beta(
         'β = 1'
 
     """
+    from matplotlib.figure import Figure
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
+
     axis = np.linspace(low, high, n)
     points = np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)
     many, apart = np.asarray(overlap, dtype=np.float64), np.asarray(mismatch, dtype=np.float64)
@@ -241,7 +245,11 @@ def alpha_beta(
                 values = np.asarray(density(i, j, points), dtype=np.float64).reshape(n, n)
                 shade = np.sqrt(np.minimum(values / np.quantile(values, 0.995), 1))
                 axes.imshow(
-                    shade, extent=(low, high, low, high), origin="lower", cmap=INKS, interpolation="bilinear"
+                    shade,
+                    extent=(low, high, low, high),
+                    origin="lower",
+                    cmap=inks(),
+                    interpolation="bilinear",
                 )
                 bare(axes, frame="#d5dbe0")
                 if i == 0:
@@ -253,13 +261,13 @@ def alpha_beta(
     return figure
 
 
-def _annotate(axes: Axes, text: str, at: tuple[float, float], offset: float, *, ha: str, va: str) -> None:
+def _annotate(axes: "Axes", text: str, at: tuple[float, float], offset: float, *, ha: str, va: str) -> None:
     axes.annotate(
         text, at, xytext=(0, offset), textcoords="offset points", ha=ha, va=va, fontsize=8, color=INK
     )
 
 
-def _arrows(axes: Axes, columns: Array, colours: Sequence[str], width: float = 1.6) -> None:
+def _arrows(axes: "Axes", columns: Array, colours: Sequence[str], width: float = 1.6) -> None:
     for (x, y), colour in zip(columns.T, colours, strict=True):
         if np.hypot(x, y) > 1e-3 * np.abs(columns).max():
             properties = {

@@ -3,14 +3,18 @@
 import io
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.plots.images import as_rgb, contact_sheet, image_grid
 from unweave.plots.saving import write_picture
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from PIL.Image import Image
 
 
 def traversal_codes(
@@ -50,18 +54,21 @@ def traversal_codes(
     return codes
 
 
-def traversal_labels(order: Sequence[int], kl: ArrayLike | None = None) -> list[str]:
-    """Row labels such as "z3  KL 2.41"; ``kl`` holds the KL of all latents.
+def traversal_labels(
+    order: Sequence[int], kl: ArrayLike | None = None, names: Sequence[str] | None = None
+) -> list[str]:
+    """Row labels such as "z3  KL 2.41"; ``kl`` holds the KL of all latents, ``names`` what they are called.
 
     Example:
         >>> traversal_labels([1, 0], [0.5, 2.414])
         ['z1  KL 2.41', 'z0  KL 0.50']
 
     """
+    called = [f"z{j}" if names is None else names[j] for j in order]
     if kl is None:
-        return [f"z{j}" for j in order]
+        return called
     values = np.asarray(kl, dtype=np.float64)
-    return [f"z{j}  KL {values[j]:.2f}" for j in order]
+    return [f"{name}  KL {values[j]:.2f}" for name, j in zip(called, order, strict=True)]
 
 
 def traversals(
@@ -71,7 +78,7 @@ def traversals(
     low: float = -2.0,
     high: float = 2.0,
     title: str | None = None,
-) -> Figure:
+) -> "Figure":
     """One row of images per latent, which is varied from ``low`` to ``high``; rows in the given order.
 
     Args:
@@ -113,7 +120,50 @@ def traversal_gif_bytes(
         b'GIF89a'
 
     """
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import Image
+
+    frames = [
+        frame.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        for frame in _frames(images, labels, columns)
+    ]
+    buffer = io.BytesIO()
+    # Each frame has its own palette: a common one would show bands in colours that few latents use.
+    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=milliseconds, loop=0)
+    return buffer.getvalue()
+
+
+def traversal_webp_bytes(
+    images: ArrayLike,
+    labels: Sequence[str] | None = None,
+    *,
+    columns: int | None = None,
+    milliseconds: int = 90,
+) -> bytes:
+    """The same animation as WebP: all colours, and pixels as they are.
+
+    Example:
+        >>> traversal_webp_bytes(np.zeros((4, 3, 1, 16, 16)))[8:12]
+        b'WEBP'
+
+    """
+    frames = _frames(images, labels, columns)
+    buffer = io.BytesIO()
+    frames[0].save(
+        buffer,
+        "WEBP",
+        save_all=True,
+        append_images=frames[1:],
+        duration=milliseconds,
+        loop=0,
+        lossless=True,
+    )
+    return buffer.getvalue()
+
+
+def _frames(images: ArrayLike, labels: Sequence[str] | None, columns: int | None) -> "list[Image]":
+    """One picture for each step, there and back, with a tile for each latent."""
+    import PIL.Image
+    from PIL import ImageDraw, ImageFont
 
     array = np.asarray(images)
     if array.ndim != 5:
@@ -130,21 +180,18 @@ def traversal_gif_bytes(
     frames = []
     for step in [*range(steps), *range(steps - 2, 0, -1)]:
         shown = as_rgb(array[:, step])
-        canvas = Image.new(
+        canvas = PIL.Image.new(
             "RGB", (columns * (width + gap) - gap, rows * (height + strip + gap) - gap), "white"
         )
         pen = ImageDraw.Draw(canvas)
         for j in range(latents):
             left, top = j % columns * (width + gap), j // columns * (height + strip + gap)
             tile = contact_sheet(np.moveaxis(shown[j], -1, -3)[None, None], scale=scale)
-            canvas.paste(Image.fromarray(tile), (left, top))
+            canvas.paste(PIL.Image.fromarray(tile), (left, top))
             if labels:
                 pen.text((left + 2, top + height + 1), labels[j], fill=(31, 41, 51), font=font)
-        frames.append(canvas.quantize(128, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE))
-    buffer = io.BytesIO()
-    # Each frame has its own palette: a common one would show bands in colours that few latents use.
-    frames[0].save(buffer, "GIF", save_all=True, append_images=frames[1:], duration=milliseconds, loop=0)
-    return buffer.getvalue()
+        frames.append(canvas)
+    return frames
 
 
 def traversal_gif(

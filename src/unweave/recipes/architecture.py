@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from matplotlib.figure import Figure
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from unweave.networks.broadcast import BroadcastConv2d
-from unweave.plots.style import new_figure
+from unweave.plots.text_table import text_table
 from unweave.recipes.claims import Finding, equal
 from unweave.recipes.recipe import Conclusion, Job
 
@@ -186,28 +185,7 @@ def architecture(
             equal(f"{column.name}: layers that differ from the published ones", len(column.differences()), 0)
             for column in chosen
         ]
-        pictures = {"layers": picture(rows, (0.0, 0.2, 0.27, 0.55, 0.8))}
+        pictures = {"layers": text_table(rows)}
         return Conclusion(rows, [*findings, *(more() if more is not None else [])], pictures)
 
     return conclude
-
-
-def picture(rows: Sequence[Sequence[str]], places: Sequence[float] | None = None) -> Figure:
-    """Rows of a table as a picture, the header first.
-
-    Args:
-        rows: of equal length.
-        places: where each column begins, from 0 (left) to 1; none: evenly.
-
-    Example:
-        >>> len(picture([["parameter", "published", "planned"], ["Epochs", "20", "20"]]).axes[0].texts)
-        6
-    """
-    with new_figure(9.0, 0.4 + 0.17 * len(rows)) as figure:
-        axes = figure.subplots()
-        axes.axis("off")
-        begins = places or [place / len(rows[0]) for place in range(len(rows[0]))]
-        for line, row in enumerate(rows):
-            for place, cell in zip(begins, row, strict=True):
-                axes.text(place, 1 - (line + 0.5) / len(rows), cell, fontsize=7, va="center")
-    return figure

@@ -205,14 +205,20 @@ _counted: dict[str, float] = {}
 
 
 class _NoDraws(TorchFunctionMode):
-    """Weights are zero instead of drawn: only their number matters."""
+    """Weights are zero and not drawn: only their number matters.
+
+    The functions of ``torch.nn.init`` are seen here as one call each: what they call is no longer seen.
+    """
 
     def __torch_function__(
         self, function: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
-        if function in (Tensor.normal_, Tensor.uniform_):
-            return args[0].zero_()
-        return function(*args, **(kwargs or {}))
+        options = kwargs or {}
+        if getattr(function, "__module__", "") == "torch.nn.init":
+            return args[0] if args else options["tensor"]
+        if function in (Tensor.normal_, Tensor.uniform_, Tensor.erfinv_):
+            return args[0]
+        return (torch.zeros if function is torch.empty else function)(*args, **options)
 
 
 def _count(config: Config, shape: tuple[int, int, int]) -> float:
@@ -228,9 +234,10 @@ def _count(config: Config, shape: tuple[int, int, int]) -> float:
         counted += 2.0 * weight.numel() * places
 
     # Two images pass in milliseconds. The device of shapes alone, "meta", would import torch's compiler: a second.
-    with torch.random.fork_rng(devices=[]), torch.no_grad(), _NoDraws():
-        model = config.make_model(shape)
-        objective = config.make_objective(model)
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        with _NoDraws():
+            model = config.make_model(shape)
+            objective = config.make_objective(model)
         layers = (nn.Conv2d, nn.ConvTranspose2d, nn.Linear)
         for module in (*model.modules(), *objective.modules()):
             if isinstance(module, layers):

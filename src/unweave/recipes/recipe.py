@@ -7,10 +7,9 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.data.catalogue import LIKENESSES, catalogue
@@ -20,6 +19,9 @@ from unweave.runs.config import SLOTS, Config, merge
 from unweave.runs.run import Run
 from unweave.runs.study import Study
 from unweave.runs.sweep import Sweep
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Scale = Literal["smoke", "small", "paper"]
 SCALES: tuple[Scale, ...] = ("smoke", "small", "paper")
@@ -64,7 +66,7 @@ class Conclusion:
 
     rows: Sequence[Sequence[str]]
     findings: Sequence[Finding]
-    pictures: Mapping[str, Figure] = field(default_factory=dict)
+    pictures: Mapping[str, "Figure"] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from unweave import atomic
+from unweave.errors import UnweaveError
 from unweave.plots import save
 from unweave.recipes.claims import FindingRecord, Verdict
 from unweave.recipes.recipe import Job, Recipe, Scale, changes_text
 from unweave.runs.executors import Event, Executor
+from unweave.runs.rehearsal import rehearse
 from unweave.runs.status import seconds_taken
 from unweave.runs.sweep import Member, Sweep, estimate, preview
 
@@ -117,6 +119,9 @@ def plan(
     sweeps: dict[str, Sweep | None] = {}
     for recipe in recipes:
         study = recipe.study(scale, changes)
+        if changes and study is not None:
+            for variant, reason in rehearse(study, root / POOL).refused.items():
+                raise UnweaveError(f"{recipe.id} cannot be reproduced with this: {variant}: {reason}")
         words = changes_text(changes or {})
         folder = root / scale / folder_name(recipe.id, words)
         command = command_of(recipe.command_name, scale, words)

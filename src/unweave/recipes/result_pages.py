@@ -31,16 +31,18 @@ def listing(recipes: Iterable[Recipe], root: Path) -> Iterator[str]:
 
 
 def cost_of(recipe: Recipe, known: PublishedResult, scale: Scale) -> str:
-    """The measured cost of a scale, or the number of runs if it was not measured.
+    """The measured cost of a scale, or the number of runs if it was not measured; how many are planned if others.
 
     Example:
         >>> from unweave.recipes.catalogue import RECIPES
         >>> cost_of(RECIPES["isa-b3"], PublishedResult(None, {}), "paper")
         'paper not measured'
     """
-    if scale in known.costs:
-        return f"{scale} {known.costs[scale].text}"
     study = recipe.study(scale)
+    if scale in known.costs:
+        planned = len(study.runs) if study is not None else 0
+        now = f" ({planned} are planned now)" if known.costs[scale].runs != planned else ""
+        return f"{scale} {known.costs[scale].text}{now}"
     return f"{scale} {len(study.runs)} runs, not measured" if study is not None else f"{scale} not measured"
 
 
@@ -92,7 +94,7 @@ def paper_page(name: str, title: str, recipes: Sequence[Recipe], folder: Path) -
     for recipe in recipes:
         for each, known in published.items():
             if known.result is not None and known.result.id == recipe.id:
-                lines += ["", *_section(each, known.result, known, folder)]
+                lines += ["", *_section(each, known.result, known, folder), *_older_plan(recipe, known)]
     missing = [recipe for recipe in recipes if own[recipe.id].result is None]
     if missing:
         lines += ["", "## Not run beyond the smoke test", ""]
@@ -125,6 +127,15 @@ def _section(name: str, result: Result, known: PublishedResult, folder: Path) ->
     yield ""
     cost = known.costs.get(result.scale)
     yield f"`{result.command}`" + (f": {cost.text} on one core." if cost is not None else "")
+
+
+def _older_plan(recipe: Recipe, known: PublishedResult) -> Iterator[str]:
+    """A sentence if a result was made from other runs than are planned now."""
+    assert known.result is not None
+    cost, study = known.costs.get(known.result.scale), recipe.study(known.result.scale)
+    if cost is not None and study is not None and cost.runs != len(study.runs) and not known.result.changes:
+        yield ""
+        yield f"This result was made from {cost.runs} runs, {len(study.runs)} are planned now."
 
 
 def _markdown(rows: Sequence[Sequence[str]]) -> Iterator[str]:

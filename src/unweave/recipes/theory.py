@@ -25,9 +25,34 @@ from unweave.slots import convert
 from unweave.theory.entropy import entropy_bias
 from unweave.theory.factor_analysis import over_complete
 from unweave.theory.ica import Components, fit_components
-from unweave.theory.pinwheel import ALPHAS, BETAS, ablation
+from unweave.theory.pinwheel import ablation
 from unweave.theory.prior_pictures import TableAndPictures, density_of
 from unweave.theory.rotation import PRIORS, preferred_angles, rotations
+
+Study = Callable[..., TableAndPictures]
+
+
+def shows(computation: Callable[..., Any]) -> Callable[[Study], Study]:
+    """Give a study of ``tell`` and ``**parameters`` the parameters of the computation that it shows.
+
+    Example:
+        >>> list(inspect.signature(pinwheel_study).parameters)
+        ['tell', 'alphas', 'betas', 'seeds', 'steps', 'learning_rate']
+    """
+    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    taken = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)
+        for parameter in inspect.signature(computation).parameters.values()
+        if parameter.kind in named and parameter.name not in ("tell", "priors")
+    ]
+
+    def give(study: Study) -> Study:
+        own = inspect.signature(study)
+        vars(study)["__signature__"] = own.replace(parameters=[own.parameters["tell"], *taken])
+        study.__annotations__ |= {parameter.name: parameter.annotation for parameter in taken}
+        return study
+
+    return give
 
 
 def densities_study(
@@ -113,33 +138,20 @@ def annealing_study(
     return TableAndPictures([*rows, *corollary_1.corollaries(beta, seed).rows], {"theorem-1": picture})
 
 
-def rotation_study(
-    tell: Tell = lambda _: None,
-    *,
-    beta: float = 1.0,
-    latents: int = 20,
-    count: int = 100,
-    images: int = 16,
-    samples: int = 64,
-    seed: int = 0,
-) -> TableAndPictures:
+@shows(rotations)
+def rotation_study(tell: Tell = lambda _: None, **parameters: Any) -> TableAndPictures:
     """DEC theorem 2: change of the objective under 100 random rotations, for every prior.
 
     Args:
         tell: receives texts on the progress.
-        beta: weight of the KL.
-        latents: size of the code.
-        count: number of random rotations.
-        images: number of data points.
-        samples: codes drawn for each data point.
-        seed: of images, networks, noise and rotations.
+        parameters: of :func:`unweave.theory.rotation.rotations`.
 
     Example:
         >>> rotation_study(latents=4, count=2, images=2, samples=4).rows[1][0]
         'StandardNormal'
     """
-    tell(f"{count} rotations under {len(PRIORS)} priors")
-    changes = rotations(latents=latents, beta=beta, count=count, images=images, samples=samples, seed=seed)
+    tell(f"rotations under {len(PRIORS)} priors")
+    changes = rotations(**parameters)
     rows = [["prior", "largest change (nats)", "mean |change|", "least largest change of a rotation"]]
     rows += [
         [name, largest, mean, least] for name, mean, largest, least in theorem_2.change_table(changes)[1:]
@@ -147,36 +159,20 @@ def rotation_study(
     return TableAndPictures(rows, {"theorem-2": theory_plots.rotations(changes)})
 
 
-def entropy_study(
-    tell: Tell = lambda _: None,
-    *,
-    n: int = 5000,
-    latents: int = 4,
-    deviation: float = 0.25,
-    batch_sizes: tuple[int, ...] | None = None,
-    batches: int = 100,
-    seed: int = 0,
-) -> TableAndPictures:
+@shows(entropy_bias)
+def entropy_study(tell: Tell = lambda _: None, **parameters: Any) -> TableAndPictures:
     """DEC appendix C: the minibatch estimate of the entropy, its bias, and how the bias shrinks with the batch size.
 
     Args:
         tell: receives texts on the progress.
-        n: number of data points.
-        latents: size of the code.
-        deviation: of each encoding.
-        batch_sizes: none: 2, 8, 32, 128, 512, 2048 up to the data set, and all of it.
-        batches: how many of each size.
-        seed: of the encodings, the batches and the codes.
+        parameters: of :func:`unweave.theory.entropy.entropy_bias`.
 
     Example:
         >>> [row[0] for row in entropy_study(n=40, batches=3).rows][1:4]
         ['2', '8', '32']
     """
     tell("batches of several sizes")
-    sizes = batch_sizes or (*(size for size in (2, 8, 32, 128, 512, 2048) if size < n), n)
-    bias = entropy_bias(
-        n=n, latents=latents, deviation=deviation, batch_sizes=sizes, batches=batches, seed=seed
-    )
+    bias = entropy_bias(**parameters)
     return TableAndPictures(appendix_c.bias_table(bias), {"entropy": appendix_c.picture(bias)})
 
 
@@ -271,30 +267,19 @@ def _components_row(fit: Components, start: str = "") -> list[str]:
     return [f"{fit.beta:g}", str(len(fit.free_energy)), lengths, f"{fit.angle():.0f} degrees", energy]
 
 
-def pinwheel_study(
-    tell: Tell = lambda _: None,
-    *,
-    alphas: tuple[float, ...] = ALPHAS,
-    betas: tuple[float, ...] = BETAS,
-    seeds: int = 4,
-    steps: int = 500,
-    learning_rate: float = 1e-3,
-) -> TableAndPictures:
+@shows(ablation)
+def pinwheel_study(tell: Tell = lambda _: None, **parameters: Any) -> TableAndPictures:
     """DEC figure 3: the pinwheel under every alpha and beta, 4 seeds each, trained at once.
 
     Args:
         tell: receives texts on the progress.
-        alphas: weights of the divergence.
-        betas: weights of the KL.
-        seeds: of each model.
-        steps: of training.
-        learning_rate: of training.
+        parameters: of :func:`unweave.theory.pinwheel.ablation`.
 
     Example:
         >>> pinwheel_study(alphas=(0.0, 1.0), betas=(0.1,), seeds=1, steps=1).rows[0]
         ['overlap: alpha', 'beta 0.1']
     """
-    done = ablation(alphas, betas, seeds=seeds, steps=steps, learning_rate=learning_rate, tell=tell)
+    done = ablation(**parameters, tell=tell)
     overlap, mismatch = pinwheel_figure.overlap_and_mismatch(done)
     columns = [f"beta {beta:g}" for beta in done.betas]
     rows = [["overlap: alpha", *columns]]
@@ -309,7 +294,7 @@ def pinwheel_study(
     return TableAndPictures(rows, {"pinwheel": pinwheel_figure.picture(done)})
 
 
-STUDIES: dict[str, Callable[..., TableAndPictures]] = {
+STUDIES: dict[str, Study] = {
     "densities": densities_study,
     "annealing": annealing_study,
     "rotation": rotation_study,
@@ -321,7 +306,7 @@ STUDIES: dict[str, Callable[..., TableAndPictures]] = {
 """Name on the command line -> study."""
 
 
-def named(name: str) -> Callable[..., TableAndPictures]:
+def named(name: str) -> Study:
     """The study of this name; case, hyphens and underscores do not count.
 
     Example:
@@ -334,7 +319,7 @@ def named(name: str) -> Callable[..., TableAndPictures]:
     return by_plain[plain(name)]
 
 
-def parameters_of(study: Callable[..., TableAndPictures]) -> dict[str, Any]:
+def parameters_of(study: Study) -> dict[str, Any]:
     """The parameters of a study and their defaults.
 
     Example:
@@ -345,7 +330,7 @@ def parameters_of(study: Callable[..., TableAndPictures]) -> dict[str, Any]:
     return {name: p.default for name, p in found.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
 
 
-def read_parameters(study: Callable[..., TableAndPictures], words: Sequence[str]) -> dict[str, Any]:
+def read_parameters(study: Study, words: Sequence[str]) -> dict[str, Any]:
     """What ``key=value`` words say of the parameters of a study, each as its annotated type.
 
     Example:

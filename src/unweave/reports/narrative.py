@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from unweave.metrics import Score
 from unweave.metrics.registry import label_of, sentence_of
+from unweave.reports.health import Health
 
 
 @dataclass(frozen=True)
@@ -90,21 +91,26 @@ class ScoreRow:
     minor: bool = False
 
 
-def score_rows(runs: Sequence[Mapping[str, Score]]) -> list[ScoreRow]:
+def score_rows(
+    runs: Sequence[Mapping[str, Score]], healths: Sequence[Health] | None = None
+) -> list[ScoreRow]:
     """The rows of a table of scores, one column per run; the best run is marked if the intervals do not overlap.
+
+    A run that has diverged or collapsed is never the best one.
 
     Example:
         >>> table = score_rows([{"mig": Score("mig", 0.2, 0.1, 0.3)}, {"mig": Score("mig", 0.8, 0.7, 0.9)}])
         >>> table[0].label, table[0].cells
         ('MIG', (('0.200', '0.100 to 0.300', False), ('0.800', '0.700 to 0.900', True)))
     """
+    able = [health.has_learned for health in healths] if healths else [True] * len(runs)
     names = list(dict.fromkeys(name for scores in runs for name in scores))
     names.sort(key=lambda name: list(EXPLANATIONS).index(name) if name in EXPLANATIONS else len(EXPLANATIONS))
     table = []
     for name in names:
         explanation = explanation_of(name)
         found = [scores.get(name) for scores in runs]
-        best = _best(found)
+        best = _best([s if learned else None for s, learned in zip(found, able, strict=True)])
         sentence = explanation.sentence
         chance = next(
             (s.constants["chance"] for s in found if s is not None and "chance" in s.constants), None
@@ -121,14 +127,18 @@ def score_rows(runs: Sequence[Mapping[str, Score]]) -> list[ScoreRow]:
     return table
 
 
-def headline(scores: Mapping[str, Score], names: Sequence[str] | None, latents: int) -> str:
-    """What the scores of a run show, in one or two sentences.
+def headline(
+    scores: Mapping[str, Score], names: Sequence[str] | None, latents: int, health: Health | None = None
+) -> str:
+    """What the scores of a run show, in one or two sentences; if it has not learned, that alone.
 
     Example:
         >>> g = Score("geometry", 0.96, constants={"unfolded": 1.0, "tilt": 33.0})
         >>> print(headline({"geometry": g, "mig": Score("mig", 0.1)}, ("x", "y"), 10))
         Two latents hold a nearly Euclidean copy of x and y (geometry 0.96). MIG is low (0.10) although the shape is preserved: the copy is rotated by 33° relative to the latent axes.
     """  # noqa: E501
+    if health is not None and not health.has_learned:
+        return health.sentence
     sentences = []
     geometry, gap = scores.get("geometry"), scores.get("mig")
     if geometry is not None and names is not None:
@@ -194,10 +204,13 @@ class ComparedRun:
     steps: int
     rotated_mig: float | None = None
     status: str = "finished"
+    health: Health = Health("unknown", "")
 
 
 def findings(runs: Sequence[ComparedRun]) -> list[str]:
-    """What a comparison shows, as sentences: shape, folds, MIG, rotation, reconstructions, caveats.
+    """What a comparison shows, as sentences: health, shape, folds, MIG, rotation, reconstructions, caveats.
+
+    Runs that have diverged or collapsed are named as such and compared in their reconstructions alone.
 
     Example:
         >>> a = ComparedRun("A", {"geometry": Score("geometry", 0.95, constants={"unfolded": 1.0})}, 100)
@@ -205,11 +218,20 @@ def findings(runs: Sequence[ComparedRun]) -> list[str]:
         >>> findings([a, b])
         ['The geometry scores do not distinguish the models: 0.95 (A) and 0.93 (B).']
     """
+    able = [run for run in runs if run.health.has_learned]
     return [
-        *_on_geometry([run for run in runs if "geometry" in run.scores]),
-        *_on_mig([run for run in runs if "mig" in run.scores]),
+        *_on_health(runs),
+        *_on_geometry([run for run in able if "geometry" in run.scores]),
+        *_on_mig([run for run in able if "mig" in run.scores]),
         *_on_reconstructions([run for run in runs if "nll" in run.scores]),
         *_caveats(runs),
+    ]
+
+
+def _on_health(runs: Sequence[ComparedRun]) -> list[str]:
+    """What keeps runs from being compared, or their numbers from being final."""
+    return [
+        f"{run.label}: {run.health.sentence}" for run in runs if run.health.verdict not in ("fine", "unknown")
     ]
 
 
@@ -278,7 +300,7 @@ def _on_reconstructions(runs: Sequence[ComparedRun]) -> list[str]:
     highest, lowest = _extremes(runs, "nll")
     listed = _listed(runs, "nll", digits=1)
     text = f"Reconstructing an image costs {listed} nats; lower is better."
-    shaped = [run for run in runs if "geometry" in run.scores]
+    shaped = [run for run in runs if "geometry" in run.scores and run.health.has_learned]
     if len(shaped) == len(runs) and not _overlap(highest.scores["nll"], lowest.scores["nll"]):
         top, bottom = _extremes(shaped, "geometry")
         ahead = top.scores["geometry"].value - bottom.scores["geometry"].value

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from unweave import artefacts, atomic, plots
 from unweave.data import Dataset
 from unweave.errors import UnweaveError
+from unweave.reports.latent_map import latent_map
 from unweave.reports.narrative import ComparedRun, findings, headline, score_rows
 from unweave.reports.rendering import Picture, image, png, render, writer
 from unweave.reports.run_summary import RunSummary, mig_after_rotation, run_labels, settings, summarise
@@ -40,12 +41,16 @@ def write_run_report(run: Run, path: str | Path | None = None) -> Path:
         "run.html",
         title=" · ".join([run.config.data.name, *run.config.method]),
         banner=_banner(run, summary.steps),
-        headline=headline(summary.scores, summary.grid.names if summary.grid else None, len(summary.kl)),
+        health=summary.health,
+        headline=headline(
+            summary.scores, summary.grid.names if summary.grid else None, len(summary.kl), summary.health
+        ),
         summary=summary,
         scored=bool(run.scores),
         rows=score_rows([summary.scores]),
         pictures={name: image(*picture) for name, picture in pictures.items()},
         factors=None if space is None else list(space.names),
+        map=latent_map(run, summary.scores, summary.order) if summary.health.has_learned else None,
         shown=len(summary.order),
         commands=[run.command, f"unweave evaluate {run.folder}", f"unweave report {run.folder}"],
         settings=settings(run.config),
@@ -100,7 +105,7 @@ def write_comparison_report(
         banners=[banner for each in summaries if (banner := _banner(each.run, each.steps, each.label))],
         findings=findings([_compared(summary) for summary in summaries]),
         labels=list(named),
-        rows=score_rows([each.scores for each in summaries]),
+        rows=score_rows([each.scores for each in summaries], [each.health for each in summaries]),
         names=next((each.grid.names for each in summaries if each.grid is not None), None),
         held_out=any(each.grid is not None and each.grid.held_out.any() for each in summaries),
         geometry=[image(*png(figure, alt)) for figure, alt in _geometries(summaries)],
@@ -151,11 +156,13 @@ def dataset_sheet(dataset: Dataset, *, columns: int = 10) -> Figure:
 
 def _compared(summary: RunSummary) -> ComparedRun:
     rotated = mig_after_rotation(summary) if "mig" in summary.scores else None
-    return ComparedRun(summary.label, summary.scores, summary.steps, rotated, summary.run.status)
+    return ComparedRun(
+        summary.label, summary.scores, summary.steps, rotated, summary.run.status, summary.health
+    )
 
 
 def _pictures(summary: RunSummary, *, geometry: bool = True) -> dict[str, Picture]:
-    labels = plots.traversal_labels(summary.order, summary.kl)
+    labels = plots.traversal_labels(summary.order, summary.kl, summary.names)
     made = {
         "reconstructions": png(
             plots.reconstructions(summary.originals, summary.reconstructed),
@@ -171,7 +178,7 @@ def _pictures(summary: RunSummary, *, geometry: bool = True) -> dict[str, Pictur
             0.0,
             "all latents varied back and forth",
         ),
-        "kl": png(plots.kl_bars(summary.kl, scales=summary.scales), "KL of each latent"),
+        "kl": png(plots.kl_bars(summary.kl, scales=summary.scales, names=summary.names), "KL of each latent"),
     }
     if geometry and summary.run.history:
         made["curves"] = png(plots.curves(summary.run.history), "training curves")

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from unweave.metrics import GridEmbedding, Score, embed_grid, mig
 from unweave.plots import traversal_codes
+from unweave.reports.health import Health, evidence, explained_variance, judge
+from unweave.runs import latent_names
 from unweave.runs.config import Config
 from unweave.runs.evaluation import codes_of
 from unweave.runs.flat import flatten, part_mapping
@@ -25,7 +27,8 @@ class RunSummary:
 
     ``kl`` and ``scales`` (latents,) are the mean KL and posterior standard deviation of each latent; ``order`` lists
     the latents shown, largest KL first; ``traversals`` (shown, steps, C, H, W) are their images over ``span``; ``grid``
-    is None if no two factors span a plane. Made by :func:`summarise`.
+    is None if no two factors span a plane; ``names`` says what all latents are called,
+    ``health`` whether it has learned. Made by :func:`summarise`.
 
     Example:
         >>> [field for field in RunSummary.__dataclass_fields__ if field.startswith("or")]
@@ -43,6 +46,8 @@ class RunSummary:
     span: tuple[float, float]
     grid: GridEmbedding | None
     scores: dict[str, Score]
+    names: tuple[str, ...]
+    health: Health
 
     @property
     def steps(self) -> int:
@@ -75,6 +80,7 @@ def summarise(run: Run, label: str = "") -> RunSummary:
     codes = traversal_codes(center, order, low=low, high=high)
     images_of_codes = np.asarray(vae.decode_mean(codes.reshape(-1, codes.shape[-1]).astype(np.float32)))
     scores = {name: Score.from_json({"name": name, **entry}) for name, entry in run.scores.items()}
+    explained = explained_variance(images, np.asarray(vae.decode_mean(means.astype(np.float32))))
     grid = embed_grid(vae.codes, dataset)
     if grid is not None and "geometry" not in scores:
         scores["geometry"] = grid.score()
@@ -91,6 +97,8 @@ def summarise(run: Run, label: str = "") -> RunSummary:
         span=(low, high),
         grid=grid,
         scores=scores,
+        names=latent_names.shown(len(kl), latent_names.read_names(run.folder)),
+        health=judge(evidence(run.status, run.history, scores, explained)),
     )
 
 

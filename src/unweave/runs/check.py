@@ -50,9 +50,10 @@ def damage(folder: Path) -> Iterator[str]:
 def repair(folder: Path) -> Iterator[str]:
     """Rebuild what can be rebuilt of a damaged run; a sentence for each thing that was done, and for what cannot be.
 
-    Damaged files get another name first. The config is taken from its copy in ``run.json``, and the other way round;
-    the status from weights and history; codes and scores are computed again from the weights; damaged weights make
-    the run an interrupted one, which continues from its newest checkpoint when it is trained.
+    Damaged files get another name first. The manifest keeps its intact lines, and files that it no longer names are
+    recorded as they are if their form is right. The config is taken from its copy in ``run.json``, and the other way
+    round; the status from weights and history; codes and scores are computed again from the weights; damaged weights
+    make the run an interrupted one, which continues from its newest checkpoint when it is trained.
 
     Example:
         >>> import tempfile
@@ -60,6 +61,7 @@ def repair(folder: Path) -> Iterator[str]:
         True
     """
     try:
+        manifest = _repair_manifest(folder)
         yield from _repair_config(folder)
     except UnweaveError as error:
         yield f"{folder} cannot be rebuilt: {error}"
@@ -75,6 +77,14 @@ def repair(folder: Path) -> Iterator[str]:
         yield from _repair_scores(run)
     except UnweaveError as error:
         yield f"{folder} cannot be rebuilt further: {error}"
+    if manifest is not None:
+        unverified = list(_record_what_is_left(folder))
+        taken = (
+            f"taken as they are: {', '.join(unverified)}"
+            if unverified
+            else "the files that it named are verified"
+        )
+        yield f"{folder / artefacts.MANIFEST}: written again, {taken}; the damaged one is kept as {manifest.name}"
 
 
 def _sentences(folder: Path, names: list[str], check: object) -> Iterator[str]:
@@ -96,7 +106,7 @@ def _check_arrays(path: Path) -> None:
     import zipfile
 
     content = artefacts.read(path)
-    with artefacts.structure_of(path, zipfile.BadZipFile, OSError, ValueError, EOFError):
+    with artefacts.structure_of(path, *atomic.ARCHIVE_DAMAGE):
         damaged = zipfile.ZipFile(io.BytesIO(content)).testzip()
         if damaged is not None:
             raise zipfile.BadZipFile(f"wrong checksum in {damaged}")
@@ -122,19 +132,26 @@ def _config_damage(folder: Path) -> Iterator[str]:
 def _manifest_damage(folder: Path, checked: set[str]) -> Iterator[str]:
     """Damaged lines of the manifest, and files that it names and that nothing else has checked."""
     path = folder / artefacts.MANIFEST
-    if not os.path.lexists(path):
-        return
     try:
-        lines = atomic.read(path).split(b"\n")
+        for number in _manifest_lines(path)[1]:
+            yield f"{path}, line {number}, is damaged: the file that it names is not verified by it"
     except UnweaveError as error:
         yield str(error)
         return
-    for number, line in enumerate(lines, 1):
-        if line and artefacts.opened_line(line, sealed=True) is None:
-            yield f"{path}, line {number}, is damaged: the file that it names is not verified by it"
     for name in sorted(artefacts.recorded(folder).keys() - checked):
         if os.path.lexists(folder / name):
             yield from _sentences(folder, [name], artefacts.read)
+
+
+def _manifest_lines(path: Path) -> tuple[list[bytes], list[int]]:
+    """The intact lines of a manifest, and the numbers of the damaged ones."""
+    lines = atomic.read(path).split(b"\n") if os.path.lexists(path) else []
+    damaged = [
+        number
+        for number, line in enumerate(lines, 1)
+        if line and artefacts.opened_line(line, sealed=True) is None
+    ]
+    return [line for number, line in enumerate(lines, 1) if line and number not in damaged], damaged
 
 
 def _history_damage(folder: Path) -> Iterator[str]:
@@ -153,6 +170,34 @@ def _history_damage(folder: Path) -> Iterator[str]:
         logged = sorted({*range(every, steps + 1, every), 1, steps})
         if missing := found.missing(logged):
             yield f"{path} has no records of {len(missing)} logged steps, {missing[0]} to {missing[-1]}"
+
+
+def _repair_manifest(folder: Path) -> Path | None:
+    """Let a damaged manifest keep its intact lines; what the damaged one is called now, if it was damaged."""
+    path = folder / artefacts.MANIFEST
+    try:
+        intact, damaged = _manifest_lines(path)
+    except atomic.DamagedError:  # a folder or a pipe in its place
+        intact, damaged = [], [1]
+    if not damaged:
+        return None
+    aside = atomic.set_aside(path)
+    atomic.write(path, b"".join(line + b"\n" for line in intact))
+    return aside
+
+
+def _record_what_is_left(folder: Path) -> Iterator[str]:
+    """Record the files of a run that its manifest does not name, as they are, if their form is right; their names."""
+    checks = {
+        **dict.fromkeys(JSON, artefacts.read_json),
+        **dict.fromkeys((status.WEIGHTS, status.CODES), _check_arrays),
+        "config.yaml": artefacts.read,  # its identity was compared before
+    }
+    for name, check in checks.items():
+        unknown = (folder / name).is_file() and name not in artefacts.recorded(folder)
+        if unknown and not any(_sentences(folder, [name], check)):
+            artefacts.record(folder / name, atomic.read(folder / name))
+            yield name
 
 
 def _repair_config(folder: Path) -> Iterator[str]:

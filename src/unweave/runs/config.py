@@ -15,7 +15,7 @@ from unweave import atomic
 from unweave.data import DATASETS, SAMPLINGS, Channels, Dataset
 from unweave.data.dataset import check_declared
 from unweave.data.registry import own_data
-from unweave.errors import UnweaveError, check_positive, unknown
+from unweave.errors import UnweaveError, check_positive, plain
 from unweave.gan import GANS
 from unweave.likelihoods import LIKELIHOODS
 from unweave.networks import DECODERS, ENCODERS
@@ -26,6 +26,7 @@ from unweave.pairing import PAIRINGS
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
 from unweave.references import is_reference, provenance_of
+from unweave.runs.key_hints import choose, unknown_key
 from unweave.runs.recommended import with_training
 from unweave.schedules import SCHEDULES
 from unweave.slots import Choice, Slot, convert, options_of
@@ -142,7 +143,8 @@ class Config:
         fields = {f.name: f for f in dataclasses.fields(cls)}
         for key in mapping:
             if key not in (*fields, "training"):
-                raise unknown("option", str(key), (*fields, "training"))
+                asked = {name: mapping.get(name, fields[name].default) for name in SLOTS}
+                raise unknown_key(str(key), SLOTS, asked, (*fields, "training"))
         if "data" not in mapping:
             raise UnweaveError(
                 f"no data set is named: set data to one of {', '.join(sorted(DATASETS))}, or a path"
@@ -157,7 +159,7 @@ class Config:
                 chosen = mapping.get(name, field.default)
                 if isinstance(chosen, Mapping) and isinstance(field.default, Choice):
                     chosen = {"name": field.default.name, **chosen}
-                values[name] = SLOTS[name].choose(_with_own_data(chosen) if name == "data" else chosen)
+                values[name] = choose(SLOTS, name, _with_own_data(chosen) if name == "data" else chosen)
             elif name == "ramps":
                 values[name] = read_ramps(mapping.get(name))
             else:
@@ -321,7 +323,7 @@ class Config:
 def _replaced_by_gan(mapping: Mapping[str, Any]) -> dict[str, Any]:
     """With a GAN as model, the values of all that is the VAE's alone; none of it may have been asked for."""
     asked = mapping.get("model", "VAE")
-    model = MODELS.choose({"name": "VAE", **asked} if isinstance(asked, Mapping) else asked)
+    model = choose(SLOTS, "model", {"name": "VAE", **asked} if isinstance(asked, Mapping) else asked)
     if model.name == "VAE":
         return {}
     absent = {
@@ -382,12 +384,17 @@ def _canonical_part(slot: str, choice: Choice) -> dict[str, Any]:
 def _with_own_data(value: Any) -> Any:
     """A path where a data set's name is expected stands for the user's own images: a folder or a file."""
     name = value.get("name") if isinstance(value, Mapping) else value
-    if not isinstance(name, str) or not ("/" in name or "." in name):
+    if not isinstance(name, str) or not ("/" in name or "." in name or _is_own_name(name)):
         return value
     if is_reference(name) and not Path(name).expanduser().exists():
         return value
     others = {k: v for k, v in value.items() if k != "name"} if isinstance(value, Mapping) else {}
     return {**own_data(name), **others}
+
+
+def _is_own_name(name: str) -> bool:
+    """Whether a plain name is no data set's, but that of a folder or file here."""
+    return bool(name) and plain(name) not in map(plain, DATASETS) and Path(name).exists()
 
 
 def _read_config(file: Path) -> dict[str, Any]:
@@ -396,13 +403,26 @@ def _read_config(file: Path) -> dict[str, Any]:
     Such a file may come from somebody else: reading it imports nothing, see :func:`unweave.references.check_record`.
     """
     mapping = read_file(file)
-    if (file.parent / "run.json").exists():
-        for slot in SLOTS.keys() & mapping.keys():
-            part = mapping[slot] if isinstance(mapping[slot], dict) else {"name": mapping[slot]}
-            if isinstance(name := part.get("name"), str) and is_reference(name):
-                code = part["code"] if isinstance(part.get("code"), dict) else {}
-                mapping[slot] = {**part, "code": {**code, "record": str(file.parent)}}
-    return mapping
+    if "base" in mapping and "data" not in mapping:
+        command = "tune" if "search" in mapping else "sweep"
+        raise UnweaveError(f"{file} is a study, not the config of one run: use unweave {command} {file}")
+    return with_record(mapping, file.parent) if (file.parent / "run.json").exists() else mapping
+
+
+def with_record(mapping: Mapping[str, Any], place: Path) -> dict[str, Any]:
+    """A config that was stored, in which every reference is marked as named by what is stored in this folder.
+
+    Example:
+        >>> with_record({"decoder": "my_parts:Tiny", "seed": 3}, Path("/run"))
+        {'decoder': {'name': 'my_parts:Tiny', 'code': {'record': '/run'}}, 'seed': 3}
+    """
+    marked = dict(mapping)
+    for slot in SLOTS.keys() & marked.keys():
+        part = marked[slot] if isinstance(marked[slot], dict) else {"name": marked[slot]}
+        if isinstance(name := part.get("name"), str) and is_reference(name):
+            code = part["code"] if isinstance(part.get("code"), dict) else {}
+            marked[slot] = {**part, "code": {**code, "record": str(place)}}
+    return marked
 
 
 def read_file(file: Path) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from unweave.metrics import (
     transferred_accuracy,
 )
 from unweave.model_metrics import ELBO, Codes, Evaluated, ModelMetric, model_metrics
+from unweave.runs.latent_names import read_names
 from unweave.runs.run import Run
 from unweave.runs.status import CODES, SCORES
 from unweave.training import cpu
@@ -154,11 +155,22 @@ def relations_of(run: Run, scores: Mapping[str, Score]) -> Relations | None:
         >>> relations_of.__annotations__["return"] == Relations | None
         True
     """
-    codes = Codes.load(run.folder / CODES)
-    found = None if codes is None else relations(_encoded(codes, run.dataset(), run.model()), scores)
+    encoded = encoded_of(run)
+    found = None if encoded is None else relations(encoded, scores)
     if found is not None:
         artefacts.write_json(run.folder / RELATIONS, found.to_json())
     return found
+
+
+def encoded_of(run: Run) -> Encoded | None:
+    """The codes that are saved with a run, with their factors and the names of both; none if it was not scored.
+
+    Example:
+        >>> encoded_of.__annotations__["return"] == Encoded | None
+        True
+    """
+    codes = Codes.load(run.folder / CODES)
+    return None if codes is None else _encoded(run, codes, run.model())
 
 
 def _evaluate(
@@ -173,7 +185,7 @@ def _evaluate(
     run.model(device)  # damaged weights end the command before anything is changed
     before = _or_set_aside(run.folder / CODES, lambda: Codes.load(run.folder / CODES))
     codes = codes_of(run, device=device, tell=tell)
-    encoded = _encoded(codes, run.dataset(), run.model(device))
+    encoded = _encoded(run, codes, run.model(device))
     of_codes = [metric for metric in chosen if isinstance(metric, Metric)]
     if not explicit:
         of_codes = [metric for metric in of_codes if metric.needs <= encoded.has]
@@ -207,7 +219,7 @@ def _held_out_scores(
     codes = held_out_codes_of(run, device=device, tell=tell)
     if codes is None:
         return {}
-    unseen = _encoded(codes, run.dataset(), run.model(device))
+    unseen = _encoded(run, codes, run.model(device))
     of_codes = [m for m in chosen if isinstance(m, Metric) and m.needs <= unseen.has and m.name != TRANSFER]
     seed = run.config.seed
     scores = score_all(unseen, of_codes, seed=seed, threads=threads, interval=interval, tell=tell)
@@ -246,7 +258,8 @@ def _chosen(metrics: Sequence[MetricLike] | None) -> tuple[list[AnyMetric], bool
     return choose_metrics(wanted, more=model_metrics()), metrics is not None and not everything
 
 
-def _encoded(codes: Codes, dataset: Dataset, model: Model) -> Encoded:
+def _encoded(run: Run, codes: Codes, model: Model) -> Encoded:
+    dataset, names = run.dataset(), read_names(run.folder)
     known = dataset.space is not None and codes.varying_factors is not None
     facts = latent_facts(model)
     scales = codes.scales.copy()
@@ -257,6 +270,7 @@ def _encoded(codes: Codes, dataset: Dataset, model: Model) -> Encoded:
         codes.factors if known else None,
         scales if np.all(scales > 0) else None,
         factor_names=dataset.space.names if known and dataset.space is not None else None,
+        latent_names=[names.get(j, f"latent {j}") for j in range(codes.means.shape[1])],
     )
     return dataclasses.replace(encoded, facts=facts)
 

@@ -1,10 +1,12 @@
 """The folder of a run comes into being: with all its first files at once, or not at all."""
 
 import contextlib
+import functools
 import json
 import os
 import platform
-from collections.abc import Iterator
+import shutil
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -58,23 +60,68 @@ def check_free(folder: Path, config: Config) -> bool:
     return False
 
 
-def publish(folder: Path, config: Config, command: str | None, minutes: float | None = None) -> None:
+def publish(folder: Path, config: Config, command: str | None, minutes: float | None = None) -> bool:
     """Make the folder of a run with its config; one that exists, with nothing but a part of this, is completed.
+
+    Returns whether this call made the run; another process may have done so at the same time.
 
     Example:
         >>> import tempfile
         >>> folder = Path(tempfile.mkdtemp()) / "run"
         >>> publish(folder, Config.read(words=["data=circles"]), None)
+        True
         >>> sorted(path.name for path in folder.iterdir())
         ['config.yaml', 'manifest.jsonl', 'run.json']
     """
     contents = {CONFIG: config.to_yaml().encode(), RUN: about(config, command, minutes)}
     manifest = b"".join(artefacts.entry(name, data) for name, data in contents.items())
     if atomic.publish(folder, {**contents, artefacts.MANIFEST: manifest}):
-        return
-    if not check_free(folder, config):  # nobody else has made it: it was there, empty or begun
-        for name, data in contents.items():
-            artefacts.write(folder / name, data)
+        return True
+    if check_free(folder, config):
+        return False
+    for name, data in contents.items():  # nobody else has made it: it was there, empty or begun
+        artefacts.write(folder / name, data)
+    return True
+
+
+def entries(folder: Path) -> set[str] | None:
+    """The names in a folder; ``None`` if there is no such folder.
+
+    Example:
+        >>> entries(Path("nowhere"))
+    """
+    try:
+        return {entry.name for entry in folder.iterdir()}
+    except OSError:
+        return None
+
+
+def withdraw(folder: Path, before: Collection[str] | None) -> None:
+    """Remove a run that was published a moment ago and has not taken a step; what was there before stays.
+
+    ``run.json`` goes last: a process that is killed meanwhile leaves a run that can be trained, or no run.
+
+    Args:
+        folder: of the run.
+        before: the names that were in the folder; none: there was no folder.
+
+    Example:
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp()) / "run"
+        >>> _ = publish(folder, Config.read(words=["data=circles"]), None)
+        >>> withdraw(folder, None)
+        >>> folder.exists()
+        False
+    """
+    with contextlib.suppress(OSError):  # what cannot be removed stays, and the run with it
+        made = sorted((entries(folder) or set()) - set(before or ()), key=lambda name: (name == RUN, name))
+        for path in (folder / name for name in made):
+            if path.is_dir() and not path.is_symlink():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+        if before is None:
+            folder.rmdir()
 
 
 def about(config: Config, command: str | None, minutes: float | None = None) -> bytes:
@@ -92,7 +139,7 @@ def about(config: Config, command: str | None, minutes: float | None = None) -> 
         "command": command,
         **({} if minutes is None else {"minutes": minutes}),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
-        "versions": _versions(),
+        "versions": versions(),
         "parts": {name: part.code.to_config() for name, part in config.outside_parts.items() if part.code},
         "config": config.to_mapping(),  # as in config.yaml; JSON is faster to read for the index
     }
@@ -125,10 +172,17 @@ def _is_begun(folder: Path, config: Config) -> bool:
         return False
 
 
-def _versions() -> dict[str, str]:
-    versions = {"python": platform.python_version()}
+@functools.cache
+def versions() -> Mapping[str, str]:
+    """The versions of the software that makes runs, looked up once: a sweep makes thousands of them.
+
+    Example:
+        >>> sorted(versions())[:2]
+        ['machine', 'numpy']
+    """
+    found = {"python": platform.python_version()}
     for package in _PACKAGES:
         with contextlib.suppress(PackageNotFoundError):
-            versions[package] = version(package)
-    versions["machine"] = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
-    return versions
+            found[package] = version(package)
+    found["machine"] = f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores"
+    return found

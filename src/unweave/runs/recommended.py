@@ -1,4 +1,4 @@
-"""Settings of training that are recommended where nothing else is said, by data set; measured for dSprites so far."""
+"""Settings of training that are recommended where nothing else is said, by data set."""
 
 import functools
 import tomllib

@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import logging
 import time
 import traceback
@@ -19,10 +20,11 @@ from unweave.memory import Budget
 from unweave.model_metrics import Codes
 from unweave.objectives import Objective
 from unweave.optimizers import OPTIMIZERS
-from unweave.runs import history, locks, publishing, status
+from unweave.runs import history, locks, publishing, status, weights
 from unweave.runs.config import Config
 from unweave.runs.history import HistoryWriter, Record
 from unweave.runs.opened import LoadedModel, OpenedData, keep_model, loaded_model, open_data
+from unweave.runs.weights import About, DataFacts
 from unweave.schedules import SCHEDULES
 from unweave.training import cpu
 from unweave.training.checkpoints import Checkpoints
@@ -43,7 +45,8 @@ class Run:
 
     Files: ``config.yaml`` (what was requested), ``run.json`` (identity, versions, command), ``data.json`` (fingerprint
     of the data, channel constants), ``status.json``, ``history.jsonl`` (a line per logged step), ``checkpoints/``,
-    ``model.safetensors`` (when finished), ``codes.npz``, ``scores.json``, ``report.html`` and ``pictures/``.
+    ``model.safetensors`` (when finished), ``codes.npz``, ``scores.json``, ``names.json`` (of latents, if given),
+    ``report.html`` and ``pictures/``.
 
     Args:
         folder: of the run.
@@ -108,10 +111,11 @@ class Run:
         run._command, run._minutes = command, minutes
         return run
 
-    def publish(self) -> None:
-        """Make the folder of the run, unless it exists; several processes may do this at once."""
-        if not publishing.is_published(self.folder):
-            publishing.publish(self.folder, self.config, self._command, self._minutes)
+    def publish(self) -> bool:
+        """Make the folder of the run, unless it exists; several processes may do this at once. Whether this one did."""
+        if publishing.is_published(self.folder):
+            return False
+        return publishing.publish(self.folder, self.config, self._command, self._minutes)
 
     @property
     def command(self) -> str:
@@ -204,9 +208,36 @@ class Run:
                 stack.enter_context(self.held())
             trainer, session = self._prepare(str(torch.device(device)), settings, display, share)
             if not publishing.is_published(self.folder):
-                self.publish()  # now that nothing speaks against it
-                stack.enter_context(self.held())
+                stack.enter_context(self._begun(trainer))
             return self._run(trainer, session, stop)
+
+    def rehearse(self) -> None:
+        """Take the first step and forget it: an error says why the run cannot be trained. Nothing is written.
+
+        Example:
+            >>> config = Config.read(words=["data=circles", "data.size=32", "objective.beta=-1"])
+            >>> Run("nowhere", config).rehearse()
+            Traceback (most recent call last):
+            ...
+            unweave.errors.UnweaveError: objective.beta must be at least 0, got -1
+        """
+        with self.outside_code():
+            data = self._open_data()
+            model, objective = fresh(self.config, data.dataset, "cpu", self._channels(data))
+            Trainer(model, objective, data.dataset, settings_of(self.config, threads=1)).rehearse()
+
+    @contextlib.contextmanager
+    def _begun(self, trainer: Trainer) -> Iterator[None]:
+        """The folder of a run that nothing speaks against; gone again if not even its first step can be taken."""
+        before = publishing.entries(self.folder)
+        ours = self.publish()
+        with self.held():
+            try:
+                yield
+            except Exception:
+                if ours and not trainer.state.step:
+                    publishing.withdraw(self.folder, before)
+                raise
 
     def _is_finished(self) -> bool:
         """Whether the final weights are intact; damaged ones are told and set aside, so that they are trained again."""
@@ -275,11 +306,9 @@ class Run:
         return outcome
 
     def _save_weights(self, model: Model, device: str) -> None:
-        from safetensors.torch import save
-
         path = self.folder / status.WEIGHTS
-        weights = {name: tensor.contiguous().cpu() for name, tensor in model.state_dict().items()}
-        artefacts.write(path, save(weights))
+        about = About(self.config, self.data_facts(), self.config.steps)
+        artefacts.write(path, weights.pack(model.state_dict(), about))
         keep_model(path, device, LoadedModel(model.eval(), self.config.steps))
 
     def _newest_weights(self) -> Path:
@@ -293,35 +322,37 @@ class Run:
 
     def _load_model(self, device: str) -> LoadedModel:
         with Budget("the model", copies=1):
-            model = self.config.make_model(self.dataset().image_shape)
+            model = self.config.make_model(self.data_facts().image_shape)
         model = model.to(device)
         for sentence in self.config.changed_parts():
             logger.warning("%s: %s", self.folder, sentence)
         if status.is_trained(self.folder):
-            path, weights, step = self.folder / status.WEIGHTS, self._final_weights(), self.config.steps
+            path, tensors, step = self.folder / status.WEIGHTS, self._final_weights(), self.config.steps
         else:
             path, state = self._newest_weights(), self.checkpoints.latest(device)
             if state is None:
                 raise UnweaveError(f"{self.folder} has no intact weights: train it with {self.command}")
-            weights, step = state.get("average") or state.get("vae", {}), state["step"]
+            tensors, step = state.get("average") or state.get("vae", {}), state["step"]
         try:
-            model.load_state_dict(weights)
+            model.load_state_dict(tensors)
         except (RuntimeError, TypeError, AttributeError) as error:
             reason = " ".join(str(error).split())[:200]
             raise DamagedError(f"{path} does not fit the config of its run: {reason}") from error
         return LoadedModel(cpu.channels_last(model).to(device).eval(), step)
 
     def _final_weights(self) -> dict[str, torch.Tensor]:
-        from safetensors import SafetensorError
-        from safetensors.torch import load
-
         path = self.folder / status.WEIGHTS
         try:
-            content = artefacts.read(path)
-            with artefacts.structure_of(path, SafetensorError, ValueError, KeyError):
-                return dict(load(content))
+            return weights.unpack(artefacts.read(path), path)[0]
         except DamagedError as error:
             raise DamagedError(f"{error}; to train it again: {self.command}") from error
+
+    def data_facts(self) -> DataFacts:
+        """What the model keeps of its data; recorded when training begins, so that the data need not be there."""
+        stored = status.readable(self.folder / "data.json")
+        with contextlib.suppress(KeyError, TypeError, ValueError):
+            return DataFacts.of_json(stored)
+        return DataFacts.of(self.config, self.dataset())  # an older run, or one that has not begun
 
     def _open_data(self) -> OpenedData:
         self._data = open_data(self.config)  # held, so that it stays open as long as this run is used
@@ -352,8 +383,8 @@ class Run:
         channels = self._channels(data)
         content = {
             "fingerprint": data.fingerprint,
-            "count": data.dataset.count,
-            "channels": None if channels is None else dataclasses.asdict(channels),
+            "channels": None if channels is None else json.loads(json.dumps(dataclasses.asdict(channels))),
+            **DataFacts.of(self.config, data.dataset).to_json(),
         }
         if artefacts.read_json(self.folder / "data.json", default={}) != content:
             artefacts.write_json(self.folder / "data.json", content)

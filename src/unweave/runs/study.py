@@ -174,7 +174,10 @@ def load(target: str) -> Study:
     """
     if target.endswith((".yaml", ".yml")):
         file = Path(target)
-        return Study.of(read_file(file), name=file.stem)
+        content = read_file(file)
+        if "data" in content and "base" not in content:
+            raise UnweaveError(f"{file} is the config of one run, not a study: use unweave train {file}")
+        return Study.of(content, name=file.stem)
     reference = f"{target}:study" if target.endswith(".py") else target
     if not is_reference(reference):
         raise UnweaveError(f"a study is a .yaml file, a .py file or module:function, got {target!r}")

@@ -81,6 +81,7 @@ class Sweep:
         self.target: str = manifest.get("target") or ""
         self.command: str = manifest.get("command") or f"unweave sweep {self.name}.yaml"
         self.metrics: tuple[str, ...] = tuple(manifest.get("metrics", ()))
+        self.refused: dict[str, str] = dict(manifest.get("refused", {}))
         self.members = [
             Member(entry["variant"], entry["settings"], run, self.metrics)
             for entry, run in zip(manifest["runs"], runs, strict=True)

@@ -3,13 +3,15 @@
 import dataclasses
 import json
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from unweave import atomic
+from unweave import artefacts
+from unweave.atomic import DamagedError
 from unweave.errors import UnweaveError, unknown
 from unweave.metrics import METRICS, AnyMetric, Score, choose_metrics
 from unweave.metrics.unsupervised import Kind, udr
@@ -17,6 +19,7 @@ from unweave.model_metrics import model_metrics
 from unweave.runs.config import Config, merge
 from unweave.runs.evaluation import QUICK
 from unweave.runs.executors import Executor
+from unweave.runs.rehearsal import rehearse
 from unweave.runs.run import Run
 from unweave.runs.study import PlannedRun, Study, nested
 from unweave.runs.sweep import Sweep
@@ -82,6 +85,7 @@ class Search:
             raise UnweaveError("udr compares seeds: give the study seeds: 2 or more")
         self.metrics = tuple(dict.fromkeys([*study.metrics, *_metrics_for(self.target, study.metrics)]))
         self.settings: list[dict[str, Any]] = self._stored_trials()
+        self.refused: dict[str, str] = {}
 
     @property
     def done(self) -> int:
@@ -105,7 +109,7 @@ class Search:
             if left <= 0:
                 return made
             self.settings += self._ask(min(at_once, left))
-            atomic.write_json(
+            artefacts.write_json(
                 self.folder / TRIALS, {"search": dict(self.study.search), "trials": self.settings}
             )
             made = self._sweep()
@@ -141,7 +145,7 @@ class Search:
         return [dict(study.ask(self.space).params) for _ in range(count)]
 
     def _sweep(self) -> Sweep:
-        runs = []
+        runs: list[PlannedRun] = []
         for number, settings in enumerate(self.settings):
             label = Trial(number, settings).label
             runs += [PlannedRun(label, settings, self._config(settings, seed)) for seed in self.study.seeds]
@@ -152,6 +156,8 @@ class Search:
             target=self.target,
             metrics=self.metrics,
         )
+        study, refused = rehearse(study, self.folder)
+        self.refused = {run.config.identity: refused[run.variant] for run in runs if run.variant in refused}
         return Sweep.create(study, self.folder, self.command, {"search": dict(self.study.search)})
 
     def _config(self, settings: Mapping[str, Any], seed: int) -> Config:
@@ -159,6 +165,8 @@ class Search:
 
     def _result(self, number: int, settings: Mapping[str, Any]) -> Trial:
         configs = [self._config(settings, seed) for seed in self.study.seeds]
+        if (why := self.refused.get(configs[0].identity)) is not None:
+            return Trial(number, settings, None, why)
         runs = [Run(self.folder / config.label) for config in configs]
         bad = [f"seed {run.config.seed} {run.status}" for run in runs if run.status != "finished"]
         if bad:
@@ -178,14 +186,17 @@ class Search:
 
     def _stored_trials(self) -> list[dict[str, Any]]:
         path = self.folder / TRIALS
-        if not path.exists():
+        if not os.path.lexists(path):
             return []
         try:
-            stored = json.loads(path.read_text())
-            trials = [{str(k): v for k, v in trial.items()} for trial in stored["trials"]]
-            same = stored["search"] == json.loads(json.dumps(dict(self.study.search)))
-        except (OSError, ValueError, KeyError, AttributeError) as error:
-            raise UnweaveError(f"cannot read {path}: {error!r}") from error
+            stored = artefacts.read_json(path)
+            with artefacts.structure_of(path, KeyError, AttributeError, TypeError):
+                trials = [{str(k): v for k, v in trial.items()} for trial in stored["trials"]]
+                same = stored["search"] == json.loads(json.dumps(dict(self.study.search)))
+        except DamagedError as error:
+            raise DamagedError(
+                f"{error}; give it another name, and the search proposes its trials again and finds their runs"
+            ) from error
         if not same:
             raise UnweaveError(
                 f"{self.folder} holds trials of another search; choose another folder with --out"

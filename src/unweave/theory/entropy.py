@@ -1,7 +1,6 @@
 """The bias of the minibatch estimate of the entropy of the aggregate posterior (DEC appendix C)."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
@@ -43,7 +42,7 @@ def entropy_bias(
     n: int = 5000,
     latents: int = 4,
     deviation: float = 0.25,
-    batch_sizes: Sequence[int] = (2, 8, 32, 128, 512, 2048, 5000),
+    batch_sizes: tuple[int, ...] | None = None,
     batches: int = 100,
     seed: int = 0,
 ) -> EntropyBias:
@@ -57,7 +56,8 @@ def entropy_bias(
         n: number of data points.
         latents: size of the code.
         deviation: of each encoding.
-        batch_sizes: ``B``; at ``B = n`` the estimate is unbiased.
+        batch_sizes: ``B``; at ``B = n`` the estimate is unbiased; none: 2, 8, 32, 128, 512, 2048 as far as there are
+            data, and all of them.
         batches: how many batches of each size (fewer for large ones, but at least 3).
         seed: of the encodings, the batches and the codes.
 
@@ -68,8 +68,9 @@ def entropy_bias(
         (10,)
     """
     encodings = _Encodings(n, latents, deviation, seed)
+    sizes = batch_sizes or (*(size for size in (2, 8, 32, 128, 512, 2048) if size < n), n)
     moments = []
-    for size in batch_sizes:
+    for size in sizes:
         count = max(3, min(batches, 20 * batches // size))
         values = torch.stack([minibatch_entropy(*encodings.batch(size), n) for _ in range(count)])
         moments.append(_mean_and_error(values))
@@ -80,7 +81,7 @@ def entropy_bias(
     log_prior = encodings.expected_log_prior()
     return EntropyBias(
         n=n,
-        batch_sizes=tuple(batch_sizes),
+        batch_sizes=sizes,
         estimates=estimates,
         errors=errors,
         exact=exact,

@@ -55,8 +55,8 @@ class Ablation:
 
 
 def ablation(
-    alphas: Sequence[float] = ALPHAS,
-    betas: Sequence[float] = BETAS,
+    alphas: tuple[float, ...] = ALPHAS,
+    betas: tuple[float, ...] = BETAS,
     *,
     seeds: int = 4,
     steps: int = 500,
@@ -69,6 +69,14 @@ def ablation(
     variance from the decoder, mixture prior of Eq. 9, the divergence ``KL(p(z) || q(z))`` estimated with all ``n``
     encodings and ``n`` samples of the prior, AMSGrad at 1e-3, batch of all ``n`` points, 500 epochs. Models of one
     seed share their starting weights and noise, so that they differ in ``alpha`` and ``beta`` alone.
+
+    Args:
+        alphas: weights of the divergence.
+        betas: weights of the KL.
+        seeds: of each model.
+        steps: of training.
+        learning_rate: of training.
+        tell: receives texts on the progress.
 
     Reference: DEC Eq. 7, section 6.2, appendix B.
 

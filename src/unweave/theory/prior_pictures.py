@@ -2,15 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.errors import UnweaveError
 from unweave.plots import priors as prior_plots
 from unweave.priors import LpNestedSymmetric
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -27,7 +30,7 @@ class TableAndPictures:
     """
 
     rows: Sequence[Sequence[str]]
-    pictures: Mapping[str, Figure]
+    pictures: Mapping[str, "Figure"]
 
 
 def density(prior: torch.nn.Module, points: Array) -> Array:

@@ -13,8 +13,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from unweave.console import console
 from unweave.errors import visible
 from unweave.training.trainer import Record
+
+NARROW = 90
+"""Columns of a terminal below which losses and speed are omitted, so that bar, step and time left stay."""
 
 
 class ProgressBars:
@@ -65,13 +69,13 @@ class TerminalDisplay(ProgressBars):
     """
 
     def __init__(self, steps: Mapping[str, int], console: Console) -> None:
+        numbers = (TextColumn("{task.fields[losses]}"), TextColumn("{task.fields[speed]}", style="cyan"))
         super().__init__(
             console,
             TextColumn("{task.description}", style="bold", markup=False),
             BarColumn(bar_width=None),
             MofNCompleteColumn(),
-            TextColumn("{task.fields[losses]}"),
-            TextColumn("{task.fields[speed]}", style="cyan"),
+            *(numbers if console.width >= NARROW else ()),
             TimeRemainingColumn(),
         )
         self.tasks = {
@@ -82,7 +86,7 @@ class TerminalDisplay(ProgressBars):
     @classmethod
     def of(cls, steps: Mapping[str, int], quiet: bool) -> "TerminalDisplay":
         """A display on standard error, silent if ``quiet``."""
-        return cls(steps, Console(stderr=True, quiet=quiet))
+        return cls(steps, console(quiet))
 
     def show(self, step: int, record: Record | None) -> None:
         """Move the bar of the only run, and update its numbers if the step was logged."""

@@ -1,22 +1,32 @@
 """Training in one call."""
 
 from collections.abc import Callable
+from typing import Any
 
-from unweave.data import DATASETS, Dataset
+from unweave.data import Dataset, as_dataset
 from unweave.objectives import OBJECTIVES, Objective
 from unweave.optimizers import OPTIMIZERS, Optimizer
 from unweave.schedules import SCHEDULES, Schedule
 from unweave.slots import PartLike
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE, Share
-from unweave.training.trainer import Display, Outcome, Record, Settings, Trainer
+from unweave.training.display import TerminalDisplay
+from unweave.training.trainer import (
+    Callback,
+    Display,
+    Outcome,
+    Precision,
+    Record,
+    Settings,
+    Trainer,
+)
 from unweave.vae import Model
 
 
 def train(
     vae: Model,
     objective: Objective | PartLike,
-    dataset: Dataset | PartLike,
+    dataset: Dataset | PartLike | Any,
     *,
     steps: int,
     batch_size: int = 64,
@@ -29,12 +39,17 @@ def train(
     critic_schedule: Schedule | PartLike = "Constant",
     weight_average: float | None = None,
     clip_norm: float | None = None,
+    patience: int | None = None,
+    precision: Precision = "float32",
     checkpoints: Checkpoints | None = None,
     checkpoint_seconds: float = 30.0,
     log_every: int | None = None,
     record: Callable[[Record], None] | None = None,
     resumed: Callable[[int], None] | None = None,
     display: Display | None = None,
+    quiet: bool = False,
+    on_step: Callback | None = None,
+    on_checkpoint: Callback | None = None,
     stop: Callable[[], bool] = lambda: False,
     share: Share = ALONE,
 ) -> Outcome:
@@ -49,7 +64,8 @@ def train(
     Args:
         vae: the model; trained in place, on its device. One that is no VAE is trained with its own ``game()``.
         objective: what to minimise: an instance, a class, a name or a reference (``./my_loss.py:MyLoss``).
-        dataset: where the images come from, given like the objective.
+        dataset: where the images come from, given like the objective; or images, a torch data set or loader, a table
+            or an iterable, see :func:`unweave.data.as_dataset`.
         steps: total number of updates.
         batch_size: images in a batch, or pairs of images.
         learning_rate: the optimiser's step size, before the schedule.
@@ -62,12 +78,17 @@ def train(
         weight_average: decay of a moving average of the weights, such as 0.999, which the model has at the end; none:
             it has those of the last step.
         clip_norm: longer gradients, of the model or of the critic, are shortened to this norm; none: they are not.
+        patience: training ends early when the mean loss of so many steps is no lower than that of as many before.
+        precision: of the networks' products: float32, or bfloat16, which is for CUDA.
         checkpoints: where states are saved; none: nowhere.
         checkpoint_seconds: time between saved states.
         log_every: steps between records; none: about a thousand records in total.
         record: called with each record of losses.
         resumed: called once, before the first step, with the number of steps that were taken earlier.
-        display: shows progress.
+        display: shows progress; none: a bar on standard error, if that is a terminal.
+        quiet: show no bar.
+        on_step: called with the :class:`Trainer` after every step: ``losses``, ``model`` and ``state`` are its own.
+        on_checkpoint: called with it after a state was saved.
         stop: called after every step; ``True`` saves the state and ends the run.
         share: this process's part of every batch, where several processes train together.
 
@@ -91,16 +112,23 @@ def train(
         critic_schedule=SCHEDULES.make(critic_schedule),
         weight_average=weight_average,
         clip_norm=clip_norm,
+        patience=patience,
+        precision=precision,
     )
     trainer = Trainer(
         vae,
         OBJECTIVES.make(objective, latents=vae.latents),
-        DATASETS.make(dataset),
+        as_dataset(dataset),
         settings,
         checkpoints=checkpoints,
         record=record,
         resumed=resumed,
         display=display,
         share=share,
+        on_step=on_step,
+        on_checkpoint=on_checkpoint,
     )
-    return trainer.run(stop)
+    if display is not None or quiet or share.rank:
+        return trainer.run(stop)
+    with TerminalDisplay.of({type(vae).__name__: steps}, quiet) as trainer.display:
+        return trainer.run(stop)

@@ -1,6 +1,7 @@
 """What training changes: the model, its objective, their optimisers and the step they have reached."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -31,6 +32,7 @@ class TrainingState:
         critic_optimizer: of the critic's weights.
         weight_average: decay of a moving average of the model's weights; none: there is no average.
         clip_norm: longer gradients, of the model or of the critic, are shortened to this norm; none: they are not.
+        patience: steps over which losses are averaged to see whether they still fall; none: nobody asks.
 
     Example:
         >>> from unweave.objectives import BetaVAE
@@ -49,6 +51,7 @@ class TrainingState:
         *,
         weight_average: float | None = None,
         clip_norm: float | None = None,
+        patience: int | None = None,
     ) -> None:
         check_positive("clip_norm", clip_norm)
         self.clip_norm = clip_norm
@@ -57,6 +60,8 @@ class TrainingState:
         self.objective = objective
         self.step = 0
         self.first_total: float | None = None
+        self.patience = patience
+        self.window: dict[str, Any] = {"sum": 0.0, "before": None, "settled": False}
         self.critic_parameters = objective.critic_parameters(model)
         joint = {id(parameter) for parameter in objective.joint_parameters(model)}
         of_critic = {id(parameter) for parameter in self.critic_parameters} - joint
@@ -81,6 +86,30 @@ class TrainingState:
         assert self.critic_optimizer is not None
         _update(self.critic_optimizer, self.critic_parameters, total, share, self.clip_norm)
 
+    def note_loss(self, total: float) -> None:
+        """Take note of the loss of the step that was just counted; every ``patience`` steps, compare with before."""
+        if self.patience is None:
+            return
+        window = self.window
+        window["sum"] += total
+        if self.step % self.patience == 0:
+            mean, before = window["sum"] / self.patience, window["before"]
+            self.window = {"sum": 0.0, "before": mean, "settled": before is not None and mean >= before}
+
+    @property
+    def has_settled(self) -> bool:
+        """Whether the mean loss of the last ``patience`` steps is no lower than that of as many before.
+
+        Example:
+            >>> from unweave.objectives import BetaVAE
+            >>> state = TrainingState(VAE.assemble((1, 32, 32), latents=2), BetaVAE(), 1e-3, patience=2)
+            >>> for state.step, loss in enumerate([5, 3, 2, 4, 2, 4], 1):
+            ...     state.note_loss(loss)
+            >>> state.has_settled
+            True
+        """
+        return bool(self.window["settled"])
+
     def adopt_average(self) -> None:
         """Give the model the average of its weights, if there is one: training is over."""
         if self.average is not None:
@@ -101,7 +130,9 @@ class TrainingState:
             "optimizer": self.optimizer.state_dict(),
             "critic_optimizer": self.critic_optimizer.state_dict() if self.critic_optimizer else None,
         }
-        return state if self.average is None else {**state, "average": self.average.model.state_dict()}
+        if self.average is not None:
+            state["average"] = self.average.model.state_dict()
+        return state if self.patience is None else {**state, "window": dict(self.window)}
 
     def unfit(self, saved: State) -> str | None:
         """What keeps a saved state from being restored; ``None`` if nothing does.
@@ -134,6 +165,8 @@ class TrainingState:
             self.critic_optimizer.load_state_dict(saved["critic_optimizer"])
         if self.average is not None:
             self.average.model.load_state_dict(saved["average"])
+        if self.patience is not None:
+            self.window = dict(saved["window"])
 
 
 def _unlike(saved: object, own: object, name: str) -> str | None:

@@ -1,10 +1,11 @@
 """Training as a state, a step and a loop."""
 
+import contextlib
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol, cast, get_args
 
 import numpy as np
 import torch
@@ -14,7 +15,7 @@ from torch import Tensor
 
 from unweave import memory
 from unweave.data import Dataset
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_choice
 from unweave.objectives import CriticLoss, Loss, Objective, Progress
 from unweave.optimizers import Adam, Optimizer
 from unweave.pairing import Pairing
@@ -29,6 +30,8 @@ from unweave.vae import VAE, Model, as_tensor
 
 Record = dict[str, Any]
 Status = Literal["finished", "interrupted", "diverged"]
+
+Precision = Literal["float32", "bfloat16"]
 
 DIVERGED = 1000.0
 """A loss this many times as large as the first one ends the run."""
@@ -71,6 +74,9 @@ class Settings:
         critic_schedule: how the learning rate of the critic changes.
         weight_average: decay of a moving average of the weights, which the model has at the end; none: the last ones.
         clip_norm: the longest gradient; none: any.
+        patience: training ends when the mean loss of so many steps is no lower than that of as many before; none: it
+            goes to the last step.
+        precision: of the networks' products: float32, or bfloat16 (mixed precision, for CUDA); weights stay float32.
 
     Example:
         >>> Settings(steps=100).batch_size
@@ -93,6 +99,8 @@ class Settings:
     critic_schedule: Schedule = field(default_factory=Constant)
     weight_average: float | None = None
     clip_norm: float | None = None
+    patience: int | None = None
+    precision: Precision = "float32"
 
     def is_logged(self, step: int) -> bool:
         """Whether the losses of a step (counted from 1) are logged: the first, the last, every ``log_every``-th."""
@@ -139,6 +147,9 @@ class DivergedError(Exception):
     """
 
 
+Callback = Callable[["Trainer"], None]
+
+
 class Trainer:
     """Minimises an objective over batches of a data set: one :meth:`step`, or the whole loop with :meth:`run`.
 
@@ -152,6 +163,8 @@ class Trainer:
         resumed: called once, before the first step, with the number of steps that were taken earlier.
         display: shows progress.
         share: this process's part of every batch.
+        on_step: called with this trainer after every step; ``losses`` holds those of the step.
+        on_checkpoint: called with this trainer after a state was saved.
 
     Example:
         >>> from unweave import data, objectives
@@ -176,9 +189,14 @@ class Trainer:
         resumed: Callable[[int], None] | None = None,
         display: Display | None = None,
         share: Share = ALONE,
+        on_step: Callback | None = None,
+        on_checkpoint: Callback | None = None,
     ) -> None:
+        _check_settings(settings)
         self.dataset, self.settings, self.checkpoints, self.share = dataset, settings, checkpoints, share
         self.record, self.resumed, self.display = record, resumed, display
+        self.on_step, self.on_checkpoint = on_step, on_checkpoint
+        self.losses: StepLosses | None = None
         self.model = model
         self.pairing: Pairing | None = getattr(model, "pairing", None)
         self.device = model.device
@@ -195,6 +213,7 @@ class Trainer:
             settings.critic_optimizer,
             weight_average=settings.weight_average,
             clip_norm=settings.clip_norm,
+            patience=settings.patience,
         )
         self._rates = _rates(self.state.optimizer)
         self._critic_rates = _rates(self.state.critic_optimizer)
@@ -227,23 +246,38 @@ class Trainer:
         state, steps = self.state, self.settings.steps
         self.resume()
         last_save = time.monotonic()
-        generators = [self.device] if self.device.type == "cuda" else []
-        with cpu.flushed_denormals(), torch.random.fork_rng(devices=generators):
+        with self._steps():
             try:
-                while state.step < steps:
+                while state.step < steps and not state.has_settled:
                     self._report(self.step())
                     due = self.checkpoints is not None
                     due = due and time.monotonic() - last_save >= self.settings.checkpoint_seconds
                     stopped, due = self.share.any(stop(), due)
-                    if stopped or due or state.step == steps:
+                    ended = state.has_settled or state.step == steps
+                    if stopped or due or ended:
                         self.save()
                         last_save = time.monotonic()
-                    if stopped and state.step < steps:
+                    if stopped and not ended:
                         return Outcome("interrupted", state.step, "stopped by the user")
             except DivergedError as problem:
                 return Outcome("diverged", state.step, str(problem))
         state.adopt_average()
-        return Outcome("finished", state.step)
+        early = state.step < steps
+        reason = f"the loss fell no further for {self.settings.patience} steps" if early else None
+        return Outcome("finished", state.step, reason)
+
+    def rehearse(self) -> None:
+        """Take the first step, saving and reporting nothing: whatever makes training impossible fails here."""
+        with self._steps(), contextlib.suppress(DivergedError):
+            self._start()
+            self.step()
+
+    @contextlib.contextmanager
+    def _steps(self) -> Iterator[None]:
+        """Inside, steps are taken; afterwards the generators of random numbers are as they were."""
+        generators = [self.device] if self.device.type == "cuda" else []
+        with cpu.flushed_denormals(), torch.random.fork_rng(devices=generators):
+            yield
 
     def step(self) -> StepLosses:
         """One update of the model, then the turns of the critic; the state counts one step more.
@@ -254,14 +288,23 @@ class Trainer:
         progress = self._follow_schedule()
         seed_torch(settings.seed, "noise", state.step)
         images = self._batch()
-        with self.share.noise(len(images) // state.objective.batches):
+        with self.share.noise(len(images) // state.objective.batches), self._precision():
             loss = state.objective(state.model, images, progress)
         average = self.share.average_loss(loss)
-        self._check_loss(average.total.item())
+        total = average.total.item()
+        self._check_loss(total)
         state.update_model(loss.total, self.share)
         critic = self._critic_turns(images, loss)
         state.step += 1
-        return StepLosses(average, critic)
+        state.note_loss(total)
+        self.losses = StepLosses(average, critic)
+        return self.losses
+
+    def _precision(self) -> contextlib.AbstractContextManager[object]:
+        """Inside, networks multiply in the precision of the settings."""
+        if self.settings.precision == "float32":
+            return contextlib.nullcontext()
+        return torch.autocast(self.device.type, torch.bfloat16)
 
     def _follow_schedule(self) -> Progress:
         """Let schedules and optimisers change what they change before this step; the position in training."""
@@ -288,12 +331,15 @@ class Trainer:
         if saved is not None:
             self.state.restore(saved)
         else:
-            self._initialise_prior()
-            self.settings.schedule.start(self.state.model)
+            self._start()
             if checkpoints:  # an intact state always exists, and an unwritable folder fails at once
                 checkpoints.save(self.state.to_checkpoint())
         if self.resumed is not None:
             self.resumed(self.state.step)
+
+    def _start(self) -> None:
+        self._initialise_prior()
+        self.settings.schedule.start(self.state.model)
 
     def _newest(self) -> State | None:
         """The newest checkpoint that is intact and fits; others are set aside."""
@@ -307,6 +353,8 @@ class Trainer:
             raise DivergedError(f"a weight is not finite after step {self.state.step}")
         if self.checkpoints is not None:
             self.checkpoints.save(self.state.to_checkpoint())
+            if self.on_checkpoint is not None:
+                self.on_checkpoint(self)
 
     def _batch(self) -> Tensor:
         """This process's images of the present step: batch after batch; a batch of pairs is two, first and second."""
@@ -325,7 +373,8 @@ class Trainer:
         if state.critic_optimizer is None:
             return None
         for turn in range(state.objective.critic_turns):
-            critic = state.objective.critic_loss(state.model, images, loss, turn)
+            with self._precision():
+                critic = state.objective.critic_loss(state.model, images, loss, turn)
             state.update_critic(critic.total, self.share)
         if critic is not None and not math.isfinite(critic.total.item()):
             raise DivergedError(f"the critic's loss is not finite at step {state.step + 1}")
@@ -351,6 +400,14 @@ class Trainer:
                 self.record(record)
         if self.display is not None:
             self.display.show(step, record)
+        if self.on_step is not None:
+            self.on_step(self)
+
+
+def _check_settings(settings: Settings) -> None:
+    check_choice("precision", settings.precision, get_args(Precision))
+    if settings.patience is not None and settings.patience < 1:
+        raise UnweaveError(f"patience must be at least 1 step, got {settings.patience}")
 
 
 def _rates(optimizer: torch.optim.Optimizer | None) -> list[float]:

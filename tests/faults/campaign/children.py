@@ -16,10 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 SECONDS = 30.0
-"""A command that takes longer hangs."""
+"""A command that takes longer hangs; the time in which it waits for a processor does not count."""
 
 MEMORY = 4e9
 """Bytes that a command may take."""
+
+FREE = 3_000_000_000
+"""Bytes that are free as far as a child knows, whatever the machine has: what is allowed must stay below ``MEMORY``."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Ended:
     errors: str
     seconds: float
     memory: float
+    hung: bool = False
 
     @property
     def kind(self) -> str:
@@ -39,7 +43,7 @@ class Ended:
         if self.memory > MEMORY:
             return "memory"
         if self.signal:
-            return "hang" if self.seconds >= SECONDS else "killed"
+            return "hang" if self.hung else "killed"
         if "Traceback (most recent call last)" in self.errors or self.code not in (0, 1, 2, 130):
             return "traceback"
         return "ok" if self.code == 0 else "sentence"
@@ -56,14 +60,24 @@ def warm() -> None:
 
     torch.set_num_threads(1)
     import unweave.cli
+    import unweave.models
+    import unweave.recipes.catalogue
+    import unweave.reports
     import unweave.runs.check
     import unweave.runs.evaluation
+    import unweave.runs.tune
     from unweave import memory
 
     unweave.runs.evaluation.SAMPLES = 200  # type: ignore[misc]
     unweave.runs.evaluation.DECODED = 50  # type: ignore[misc]
-    memory.available = lambda: int(3e9)
+    memory.available = lambda: FREE
     _import_what_a_child_imports()
+    from unweave.runs import publishing
+    from unweave.runs.config import SLOTS
+
+    # What is read once in a process is read here: what installed packages offer, and their versions.
+    assert all(len(slot) for slot in SLOTS.values())
+    assert publishing.versions()
     gc.collect()
     gc.freeze()  # children would copy every page that the collector touches
 
@@ -95,17 +109,23 @@ def in_child(
     seconds: float = SECONDS,
     kill_after: float | None = None,
     user: int | None = None,
+    bounded: bool = True,
 ) -> Ended:
-    """Do ``work`` in a forked process; killed after ``kill_after`` seconds if that is given, and when it hangs."""
+    """Do ``work`` in a forked process; killed after ``kill_after`` seconds if that is given, and when it hangs.
+
+    It runs as ``user`` if that is given, and gets no more memory than it may take if it is ``bounded``.
+    """
     folder = Path(tempfile.mkdtemp(prefix="child-"))
     out, err = folder / "out", folder / "err"
     started = time.monotonic()
     process = os.fork()
     if not process:
-        _live(work, out, err, user)
+        _live(work, out, err, user, bounded)
     descriptor = os.pidfd_open(process)
-    waits = min(seconds, kill_after if kill_after is not None else seconds)
-    if not select.select([descriptor], [], [], waits)[0]:
+    late = not select.select([descriptor], [], [], seconds if kill_after is None else kill_after)[0]
+    while late and kill_after is None and (left := seconds - _own_time(started, process)) > 0:
+        late = not select.select([descriptor], [], [], left + 0.1)[0]
+    if late:
         os.kill(process, signal.SIGKILL)
     _, ended, used = os.wait4(process, 0)
     os.close(descriptor)
@@ -118,9 +138,23 @@ def in_child(
             err.read_text(errors="replace") if err.exists() else "",
             took,
             1024.0 * used.ru_maxrss,
+            late and kill_after is None,
         )
     finally:
         shutil.rmtree(folder)
+
+
+def waited(process: int | str = "self") -> float:
+    """Seconds that a process has waited for a processor because of other work on the machine."""
+    try:
+        return int(Path(f"/proc/{process}/schedstat").read_text().split()[1]) / 1e9
+    except (OSError, ValueError, IndexError):
+        return 0.0
+
+
+def _own_time(started: float, process: int) -> float:
+    """Seconds since a moment, without those in which a process waited for a processor."""
+    return time.monotonic() - started - waited(process)
 
 
 def command(*words: str, before: Callable[[], object] = lambda: None) -> Callable[[], object]:
@@ -140,14 +174,14 @@ def say(words: Sequence[str], **options: float | int | None) -> Ended:
     return in_child(command(*words), **options)  # type: ignore[arg-type]
 
 
-def _live(work: Callable[[], object], out: Path, err: Path, user: int | None) -> None:
+def _live(work: Callable[[], object], out: Path, err: Path, user: int | None, bounded: bool) -> None:
     code = 0
     try:
         for number, path in ((1, out), (2, err)):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666), number)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        # A child that takes more than it may gets an error instead of taking the machine down.
-        resource.setrlimit(resource.RLIMIT_DATA, (int(1.5 * MEMORY), int(1.5 * MEMORY)))
+        if bounded:  # a child that takes more than it may gets an error instead of taking the machine down
+            resource.setrlimit(resource.RLIMIT_DATA, (int(1.5 * MEMORY), int(1.5 * MEMORY)))
         if user is not None:
             os.setegid(user)
             os.seteuid(user)

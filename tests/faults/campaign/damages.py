@@ -1,5 +1,6 @@
 """Every file of a run, damaged in every way: never a wrong number in silence, never a traceback, nothing deleted."""
 
+import functools
 import io
 import json
 import os
@@ -10,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from campaign.children import Ended, in_child, say
-from campaign.kills import TINY, results
+from campaign.kills import TINY, Case, results
 
 FILES = (
     *(
@@ -24,8 +25,6 @@ FILES = (
     ),
     *("scores.json", "manifest.jsonl", "checkpoint"),
 )
-TRANSIENT = ("status.json", "manifest.jsonl", "history.jsonl")
-"""Written again by a session as a matter of course; a damaged history is kept, a damaged status says nothing more."""
 
 
 def _flip(at: float) -> Callable[[bytes, random.Random], bytes]:
@@ -105,31 +104,68 @@ class Scenes:
 
     def case(self, number: int, which: str, name: str, kind: str, seed: int) -> tuple[str, str]:
         """One damaged file and the commands after it."""
-        place = self.folder / "cases" / f"damage-{number}"
-        shutil.rmtree(place, ignore_errors=True)
-        run = place / "run"
-        shutil.copytree(
-            self.finished if which == "finished" else self.interrupted, run, copy_function=shutil.copy2
-        )
-        path = (
-            run / name
-            if name != "checkpoint"
-            else max((run / "checkpoints").glob("step-*.pt"), default=run / "no")
-        )
+        run = self._copy(f"damage-{number}", which)
+        path = _place(run, name)
         if not path.exists():
-            shutil.rmtree(place)
-            return "", ""
+            return self._gone(run)
         before = path.read_bytes()
         user = _harm(path, kind, random.Random(seed))
         after = path.read_bytes() if path.is_file() else None
         if after == before and user is None:
-            shutil.rmtree(place)
-            return "", ""
+            return self._gone(run)
         outcome, seen = self._after(run, path, which, name, after, user)
         if outcome != "wrong":
-            _restore(place)
-            shutil.rmtree(place)
+            self._gone(run)
         return outcome, seen and f"{which} {name}, {kind}, seed {seed}: {seen}"
+
+    def repaired(self, number: int, which: str, name: str, kind: str, seed: int) -> tuple[str, str]:
+        """One damaged file, repaired as far as possible; then the commands of the run must give its results again."""
+        run = self._copy(f"repair-{number}", which)
+        path = _place(run, name)
+        if not path.exists() or _harm(path, kind, random.Random(seed)) is not None:
+            return self._gone(run)
+        root = ["--root", str(run.parent)]
+        repair = say(["runs", "check", "--repair", *root])
+        train = say(["train", *TINY, "--out", str(run), "--no-report"])
+        scored = say(self.evaluate(run)[:-1])
+        check = say(["runs", "check", *root])
+        problem = "".join(
+            f"{told}: {ended.kind}: {ended.errors[-400:]}; "
+            for told, ended in (("repair", repair), ("train", train), ("evaluate", scored), ("check", check))
+            if ended.kind != "ok" and (ended.kind != "sentence" or told not in ("repair", "check"))
+        )
+        differ = self._unlike(results(run.parent))
+        # A history has no copy: after the repair its gap is still told.
+        clean = "0 damaged files" in check.output or name == "history.jsonl"
+        if problem or differ or not clean:
+            seen = f"{differ} differ; {problem}{check.output[-300:]}{repair.output[-300:]}"
+            return "wrong", f"{which} {name}, {kind}, seed {seed}: {seen}"
+        self._gone(run)
+        return "recovered", ""
+
+    def _unlike(self, found: dict[str, bytes]) -> list[str]:
+        """What is not as in the undamaged run; a repair may compute more scores than there were."""
+        differ = [key for key, value in self.expected.items() if "weights" in key and found.get(key) != value]
+        for key in (key for key in self.expected if key.endswith("scores")):
+            scores, repaired = _values(self.expected[key]), _values(found.get(key))
+            assert isinstance(scores, dict)
+            if not isinstance(repaired, dict) or any(repaired.get(k) != v for k, v in scores.items()):
+                differ.append(key)
+        return differ
+
+    def _copy(self, name: str, which: str) -> Path:
+        place = self.folder / "cases" / name
+        shutil.rmtree(place, ignore_errors=True)
+        return Path(
+            shutil.copytree(self.finished if which == "finished" else self.interrupted, place / "run")
+        )
+
+    @staticmethod
+    def _gone(run: Path) -> tuple[str, str]:
+        """No outcome; the copy is removed."""
+        _restore(run.parent)
+        shutil.rmtree(run.parent)
+        return "", ""
 
     def _after(
         self, run: Path, path: Path, which: str, name: str, after: bytes | None, user: int | None
@@ -144,7 +180,7 @@ class Scenes:
                 return "wrong", f"{ended.kind}: {ended.errors[-500:]}"
             if ended.kind == "sentence" and not ended.errors.strip():
                 return "wrong", "it failed without a word"
-        if after is not None and not _kept(run, path, name, after):
+        if after is not None and not _kept(path, name, after):
             return "wrong", "the damaged file is gone"
         if used.kind == "sentence":
             return "told", ""
@@ -187,17 +223,36 @@ def _harm(path: Path, kind: str, chance: random.Random) -> int | None:
     return 65534
 
 
+def _place(run: Path, name: str) -> Path:
+    """A file of a run by its name; ``checkpoint`` is the newest one."""
+    if name != "checkpoint":
+        return run / name
+    return max((run / "checkpoints").glob("step-*.pt"), default=run / "no")
+
+
 def _restore(place: Path) -> None:
     for path in place.rglob("*"):
         if not path.is_symlink():
             path.chmod(0o755)
 
 
-def _kept(run: Path, path: Path, name: str, after: bytes) -> bool:
-    """Whether the damaged content is still somewhere, unless the file is written again as a matter of course."""
-    if name in TRANSIENT or (name == "checkpoint" and _is_intact(after)):
-        return True
-    return any(other.is_file() and other.read_bytes() == after for other in path.parent.iterdir())
+def _kept(path: Path, name: str, after: bytes) -> bool:
+    """Whether the damaged content is still somewhere, unless it is replaced as a matter of course."""
+    if name == "status.json" or (name == "checkpoint" and _is_intact(after)):
+        return True  # every session writes its status; an intact checkpoint makes place for newer ones
+    if name == "history.jsonl" and _is_torn(after):
+        return True  # the steps of a torn last line are taken again
+    present = [other.read_bytes() for other in path.parent.iterdir() if other.is_file()]
+    grown = name == "manifest.jsonl"  # lines are added to it
+    return any(content == after or (grown and content.startswith(after)) for content in present)
+
+
+def _is_torn(history: bytes) -> bool:
+    """Whether all lines of a history but the last are intact: a crash leaves such a file."""
+    from unweave.artefacts import opened_line
+
+    lines = [line for line in history.split(b"\n") if line]
+    return all(opened_line(line, sealed=True) is not None for line in lines[:-1])
 
 
 def _is_intact(checkpoint: bytes) -> bool:
@@ -219,16 +274,30 @@ def _values(content: bytes | None) -> object:
     return {key: score.get("value") for key, score in json.loads(content).items()}
 
 
-def cases(seed: int, folder: Path) -> Iterator[tuple[str, Callable[[], tuple[str, str]]]]:
+def cases(seed: int, folder: Path) -> Iterator[Case]:
     """Every file damaged in every way, with several places each."""
-    scenes = Scenes(folder)
+    made = _scenes(folder)
+    for number, case in enumerate(_planned(seed, (*KINDS, *KINDS, *PLACES))):
+        yield f"damage, {case[0]} run", f"damage {number}", functools.partial(made.case, number, *case)
+
+
+def repairs(seed: int, folder: Path) -> Iterator[Case]:
+    """Every file damaged in every way once, and repaired."""
+    made = _scenes(folder)
+    for number, case in enumerate(_planned(seed + 1, (*KINDS, "folder", "pipe", "gone"))):
+        yield f"repair, {case[0]} run", f"repair {number}", functools.partial(made.repaired, number, *case)
+
+
+def _planned(seed: int, kinds: tuple[str, ...]) -> list[tuple[str, str, str, int]]:
     chance = random.Random(seed)
-    planned = [
+    found = [
         (which, name, kind, chance.randrange(1 << 30))
         for which in ("finished", "interrupted")
         for name in FILES
-        for kind in (*KINDS, *KINDS, *PLACES)
+        for kind in kinds
     ]
-    chance.shuffle(planned)
-    for number, (which, name, kind, own) in enumerate(planned):
-        yield f"damage, {which}", lambda n=number, a=(which, name, kind, own): scenes.case(n, *a)  # type: ignore[misc]
+    chance.shuffle(found)
+    return found
+
+
+_scenes = functools.cache(Scenes)

@@ -1,10 +1,9 @@
 """Command lines, config files, input files and constructors that nobody would write, and many that somebody would."""
 
 import contextlib
-import inspect
+import functools
 import io
 import json
-import math
 import os
 import random
 import resource
@@ -12,6 +11,7 @@ import shutil
 import signal
 import struct
 import sys
+import time
 import traceback
 import typing
 import zipfile
@@ -21,13 +21,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from campaign.children import MEMORY, in_child
+from campaign import models
+from campaign.children import MEMORY, SECONDS, in_child, waited
 
 BATCH = 25
 """Inputs that one child takes."""
 
-Counted = tuple[str, Counter[tuple[str, str]], list[str]]
-"""A batch: its name, how often each kind of input had each outcome, and what was wrong."""
+Counted = tuple[Counter[tuple[str, str]], list[str]]
+"""A batch: how often each kind of input had each outcome, and what was wrong."""
 
 Batch = Callable[[random.Random, Path], Iterator[tuple[str, str, str]]]
 
@@ -104,25 +105,6 @@ HOSTILE = (
         "os:system",
     ),
 )
-NUMBERS = (
-    math.nan,
-    math.inf,
-    -math.inf,
-    -1.0,
-    0.0,
-    -0.0,
-    1e-320,
-    1e-30,
-    0.5,
-    1.0,
-    2.0,
-    7.5,
-    1e10,
-    1e38,
-    3.5e38,
-    1e308,
-)
-WHOLE = (-(2**70), -(2**31), -7, -1, 0, 1, 2, 3, 4, 8, 2**20, 2**31, 2**63, 10**400)
 TINY_PARTS = {
     "encoder": (
         ["encoder=MLP", "encoder.hidden=[8]"],
@@ -217,20 +199,29 @@ def _plain(value: str) -> Any:
         return value
 
 
-def _npz(chance: random.Random, path: Path) -> None:
+def _npz(chance: random.Random, path: Path, scored: bool) -> None:
+    """Arrays of images, or of codes if they are to be scored: as they should be, odd, or damaged."""
     import numpy as np
 
-    shapes = [(6, 8, 8), (6, 8, 8, 3), (0, 8, 8), (6,), (6, 8, 8, 2), (2, 3, 4, 5, 6)]
-    kinds = ["u1", "f4", "f8", "i8", "?", "c8", "U3"]
-    images = np.zeros(chance.choice(shapes), chance.choice(kinds))
-    arrays = {chance.choice(["images", "images", "codes", "x"]): images}
-    if chance.random() < 0.5:
-        arrays["factors"] = np.arange(chance.choice([6, 12, 5])).reshape(-1, chance.choice([1, 1, 1]))
+    rng = np.random.default_rng(chance.randrange(1 << 30))
+    arrays = {
+        "images": rng.integers(0, 256, (12, 16, 16), dtype=np.uint8),
+        "factors": np.arange(12)[:, None] % 4,
+    }
+    if scored:
+        arrays = {"codes": rng.normal(size=(300, 3)), "factors": rng.integers(0, 3, (300, 2))}
+    if chance.random() < 0.4:  # an array of another shape, kind or name
+        shapes = [(6, 8, 8), (6, 8, 8, 3), (0, 8, 8), (6,), (6, 8, 8, 2), (2, 3, 4, 5, 6), (6, 2), (300, 0)]
+        kinds = ["u1", "f4", "f8", "i8", "?", "c8", "U3"]
+        name = chance.choice(["images", "codes", "factors", "scales", "x"])
+        arrays[name] = np.zeros(chance.choice(shapes), chance.choice(kinds))
+    if chance.random() < 0.2:
+        del arrays[chance.choice(sorted(arrays))]
     (np.savez if chance.random() < 0.5 else np.savez_compressed)(path, **arrays)
     content = bytearray(path.read_bytes())
-    for _ in range(chance.choice([0, 1, 1, 3, 20])):
+    for _ in range(chance.choice([0, 0, 0, 1, 3, 20])):
         content[chance.randrange(len(content))] = chance.randrange(256)
-    cut = chance.choice([len(content), len(content), len(content) // 2])
+    cut = chance.choice([len(content)] * 5 + [len(content) // 2])
     path.write_bytes(bytes(content[:cut]))
 
 
@@ -248,13 +239,15 @@ def _pictures(chance: random.Random, folder: Path) -> None:
     import PIL.Image
 
     folder.mkdir()
+    mode = chance.choice(["L", "RGB"])
     for number in range(chance.randint(1, 3)):
         buffer = io.BytesIO()
         kind = chance.choice(["PNG", "PNG", "JPEG", "GIF", "BMP", "TIFF", "WEBP"])
         size = (chance.randint(1, 40), chance.randint(1, 40))
-        PIL.Image.new(chance.choice(["L", "RGB"]), size, chance.randrange(256)).save(buffer, kind)
+        other = chance.choice(["L", "RGB", "RGBA", "1", "P"])
+        PIL.Image.new(mode if chance.random() < 0.9 or kind == "JPEG" else other, size).save(buffer, kind)
         content = bytearray(buffer.getvalue())
-        for _ in range(chance.choice([0, 0, 1, 3, 20])):
+        for _ in range(chance.choice([0, 0, 0, 0, 1, 3, 20])):
             content[chance.randrange(len(content))] = chance.randrange(256)
         if kind == "PNG" and chance.random() < 0.2:  # as large as a header can say, with a right checksum
             sides = struct.pack(
@@ -265,6 +258,16 @@ def _pictures(chance: random.Random, folder: Path) -> None:
         (folder / f"{number}.{kind.lower()}").write_bytes(bytes(content))
     if chance.random() < 0.1:
         os.mkfifo(folder / "pipe.png")
+
+
+def _images(chance: random.Random, path: Path) -> Path:
+    """A folder of pictures or a file of arrays; where it is."""
+    if chance.random() < 0.5:
+        _pictures(chance, path)
+        return path
+    file = path.with_suffix(".npz")
+    _npz(chance, file, scored=chance.random() < 0.3)
+    return file
 
 
 def _json_of_run(chance: random.Random, folder: Path) -> None:
@@ -310,8 +313,8 @@ def _json_of_run(chance: random.Random, folder: Path) -> None:
 def line(chance: random.Random, place: Path, number: int) -> tuple[str, list[str]]:
     """One command line with the files that it names; its kind and its words."""
     kind = chance.choices(
-        ["valid training", "training", "config file", "npz", "pictures", "run files", "other"],
-        [30, 25, 8, 8, 6, 8, 15],
+        ["valid training", "training", "config file", "npz", "pictures", "run files", "model", "other"],
+        [30, 25, 8, 8, 6, 8, 10, 15],
     )[0]
     quick = ["--no-report", "--quiet", "--out", str(place / f"run{number}")]
     if kind == "valid training":
@@ -324,13 +327,18 @@ def line(chance: random.Random, place: Path, number: int) -> tuple[str, list[str
         return kind, ["train", str(path), *quick]
     if kind == "npz":
         path = place / f"a{number}.npz"
-        (_npz_bomb if chance.random() < 0.3 else _npz)(chance, path)
-        short = ["latents=2", "steps=1", "batch_size=2", "encoder=MLP", "decoder=MLP"]
-        return kind, chance.choice([["score", str(path)], ["train", str(path), *short, *quick]])
+        scored = chance.random() < 0.5
+        if chance.random() < 0.2:
+            _npz_bomb(chance, path)
+        else:
+            _npz(chance, path, scored)
+        short = ["latents=2", "steps=1", "batch_size=2", *TINY_PARTS["encoder"][0], *TINY_PARTS["decoder"][0]]
+        return kind, ["score", str(path)] if scored else ["train", str(path), *short, *quick]
     if kind == "pictures":
         folder = place / f"p{number}"
         _pictures(chance, folder)
-        short = ["data.size=16", "latents=2", "steps=1", "batch_size=2", "encoder=MLP", "decoder=MLP"]
+        short = ["data.size=16", "latents=2", "steps=1", "batch_size=2"]
+        short += [*TINY_PARTS["encoder"][0], *TINY_PARTS["decoder"][0]]
         return kind, ["train", str(folder), *short, *quick]
     if kind == "run files":
         folder = place / f"r{number}" / "run"
@@ -340,7 +348,10 @@ def line(chance: random.Random, place: Path, number: int) -> tuple[str, list[str
         commands = [["runs", "list", *root], ["runs", "check", *root], ["runs", "show", str(folder), *root]]
         commands += [["evaluate", str(folder)], ["runs", "check", "--repair", *root]]
         return kind, chance.choice([*commands, ["runs", "compare", "run", "run", *root]])
+    if kind == "model":
+        return kind, models.line(chance, place, number, HOSTILE, functools.partial(_images, chance))
     first = ["runs", "train", "evaluate", "score", "report", "options", "metrics", "papers", "sweep", "data"]
+    first += ["tune", "agreement", "prior", "theory", "reproduce"]
     words = [chance.choice(first)]
     more = [
         "list",
@@ -368,6 +379,7 @@ def line(chance: random.Random, place: Path, number: int) -> tuple[str, list[str
         "compare",
     ]
     words += [chance.choice([*more, *HOSTILE]) for _ in range(chance.randint(0, 4))]
+    words += ["--dry-run"] if words[0] == "reproduce" else []  # a whole paper takes longer than anybody waits
     return kind, [word for word in words if word != "--debug"]
 
 
@@ -375,11 +387,18 @@ def _execute(words: list[str]) -> tuple[str, str]:
     """Execute a command in this process: its outcome, and what it printed if that is wrong."""
     from unweave import cli
 
+    late = []
+    started = time.monotonic() - waited()
+
     def too_long(*_: object) -> None:
-        raise TimeoutError("hang")
+        if (left := SECONDS - (time.monotonic() - waited() - started)) > 0:
+            signal.setitimer(signal.ITIMER_REAL, left + 0.1)
+            return
+        late.append(True)
+        raise TimeoutError("it takes too long")
 
     signal.signal(signal.SIGALRM, too_long)
-    signal.alarm(30)
+    signal.setitimer(signal.ITIMER_REAL, SECONDS)
     output, errors = io.StringIO(), io.StringIO()
     code: object = 0
     try:
@@ -388,25 +407,30 @@ def _execute(words: list[str]) -> tuple[str, str]:
     except SystemExit as ended:
         code = ended.code
     except BaseException:
-        return "traceback", f"{words!r:.600}\n{traceback.format_exc(limit=-4)}"
+        if not late:
+            return "traceback", f"{words!r:.600}\n{traceback.format_exc(limit=-4)}"
     finally:
-        signal.alarm(0)
-    shown = errors.getvalue() + output.getvalue()
-    if "hang" in shown and code == 2 and "TimeoutError" in shown:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    if late:  # whatever the command made of the interruption
         return "hang", repr(words)
+    return _judged(words, code, output.getvalue(), errors.getvalue())
+
+
+def _judged(words: list[str], code: object, output: str, errors: str) -> tuple[str, str]:
     if resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 > MEMORY:
         return "memory", repr(words)
-    raw = [c for c in shown if not c.isprintable() and c not in "\n\t"]
+    raw = [c for c in errors + output if not c.isprintable() and c not in "\n\t"]
     if raw and words[:1] != ["data"]:
         return "traceback", f"raw characters {raw[:5]} of {words!r:.300}"
-    if code and not errors.getvalue().strip():
+    if code and not errors.strip():
         return "traceback", f"failed without a word: {words!r:.300}"
     return ("ok" if not code else "sentence"), ""
 
 
-def lines(seed: int, folder: Path, many: int) -> Iterator[Counted]:
-    """Batches of command lines: what they were counted as, by kind, and what was wrong."""
-    yield from _batches(seed, folder, many, "line", _line_batch)
+def lines(seed: int, folder: Path, number: int) -> Counted:
+    """A batch of command lines: what they were counted as, by kind, and what was wrong."""
+    models.library(folder)
+    return counted(seed, folder, number, "line", _line_batch)
 
 
 def _line_batch(chance: random.Random, place: Path) -> Iterator[tuple[str, str, str]]:
@@ -414,137 +438,48 @@ def _line_batch(chance: random.Random, place: Path) -> Iterator[tuple[str, str, 
     for number in range(BATCH):
         kind, words = line(chance, place, number)
         outcome, seen = _execute(words)
+        made = place / f"run{number}"
+        if outcome == "ok" and words[0] == "train" and "--out" in words:
+            if not (made / "model.safetensors").is_file():
+                outcome, seen = "traceback", f"it ended well and trained nothing: {words!r:.600}"
+        elif outcome == "sentence" and made.exists() and not _has_begun(made):
+            outcome, seen = "traceback", f"it failed and left a run: {words!r:.600}"
+        shutil.rmtree(made, ignore_errors=True)
         yield kind, outcome, seen
 
 
-def constructors(seed: int, folder: Path, many: int) -> Iterator[Counted]:
-    """Batches of constructors, likewise."""
-    yield from _batches(seed, folder, many, "constructor", _constructor_batch)
+def _has_begun(run: Path) -> bool:
+    """Whether a run has taken a step, or has diverged in its first."""
+    from unweave.runs.history import read_history
+    from unweave.runs.status import is_diverged
+
+    return bool(read_history(run / "history.jsonl")) or is_diverged(run)
 
 
-def _batches(
-    seed: int,
-    folder: Path,
-    many: int,
-    name: str,
-    batch: Callable[[random.Random, Path], Iterator[tuple[str, str, str]]],
-) -> Iterator[Counted]:
-    for number in range(-(-many // BATCH)):
-        place = folder / "cases" / f"{name}{number}"
-        shutil.rmtree(place, ignore_errors=True)
-        place.mkdir(parents=True)
-        answers = place / "answers.jsonl"
+def counted(seed: int, folder: Path, number: int, name: str, batch: Batch) -> Counted:
+    """A batch of inputs in a child of its own: what they were counted as, by kind, and what was wrong."""
+    place = folder / "cases" / f"{name}{number}"
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    answers = place / "answers.jsonl"
 
-        def work(number: int = number, place: Path = place, answers: Path = answers) -> None:
-            chance = random.Random(f"{seed} {name} {number}")
-            with answers.open("w", buffering=1) as file:
-                for answer in batch(chance, place):
-                    file.write(json.dumps(answer) + "\n")
+    def work() -> None:
+        chance = random.Random(f"{seed} {name} {number}")
+        with answers.open("w", buffering=1) as file:
+            for answer in batch(chance, place):
+                file.write(json.dumps(answer) + "\n")
 
-        ended = in_child(work, seconds=BATCH * 20.0)
-        counts: Counter[tuple[str, str]] = Counter()
-        wrong = []
-        for kind, outcome, seen in map(
-            json.loads, answers.read_text().splitlines() if answers.exists() else ()
-        ):
-            counts[kind, outcome] += 1
-            wrong += [seen] if outcome in ("traceback", "hang", "memory") else []
-        if ended.signal or ended.code:
-            counts[name, "hang" if ended.signal == 9 else "traceback"] += 1
-            wrong.append(f"batch {number} ended with {ended.code or ended.signal}: {ended.errors[-500:]}")
-        shutil.rmtree(place, ignore_errors=True)
-        yield f"{name}-{number}", counts, wrong
-
-
-def _constructor_batch(chance: random.Random, place: Path) -> Iterator[tuple[str, str, str]]:
-    from unweave.runs.config import SLOTS as PARTS
-    from unweave.slots import accepted, type_hints
-
-    context: dict[str, Any] = {
-        "image_shape": (1, 16, 16),
-        "output_shape": (2, 16, 16),
-        "features": 16,
-        "latents": 3,
-    }
-    heavy = {
-        "dsprites",
-        "coloredsprites",
-        "busysprites",
-        "shapes3d",
-        "objects3d",
-        "glyphs",
-        "folder",
-        "arrays",
-    }
-    slots = [name for name in PARTS if name not in ("model", "critic_optimizer")]
-    for _ in range(BATCH):
-        slot = chance.choice(slots)
-        part = PARTS[slot].parts[
-            chance.choice(sorted(n for n in PARTS[slot].parts if n.lower() not in heavy))
-        ]
-        hints, parameters = type_hints(part), inspect.signature(part).parameters
-        if "dataset" in parameters:
-            context["dataset"] = PARTS["data"].parts["Circles"](size=32)  # type: ignore[call-arg]
-        options = {
-            name: _value(hints.get(name), chance)
-            for name, parameter in parameters.items()
-            if name not in context and parameter.kind is parameter.KEYWORD_ONLY and chance.random() < 0.5
-        }
-        yield slot, *_construct(part, accepted(part, **context), options)
-
-
-def _construct(part: type, context: dict[str, Any], options: dict[str, Any]) -> tuple[str, str]:
-    from unweave.errors import UnweaveError
-
-    told = f"{part.__name__}({', '.join(f'{k}={v!r:.60}' for k, v in options.items())})"
-    try:
-        part(**context, **options)
-    except UnweaveError:
-        return "sentence", ""
-    except BaseException as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        return (
-            "traceback",
-            f"{told}: {type(error).__name__}: {error!s:.200} at {Path(last.filename).name}:{last.lineno}",
-        )
-    odd = [
-        k for k, v in options.items() if any(isinstance(x, float) and not math.isfinite(x) for x in _flat(v))
-    ]
-    return ("traceback", f"{told} takes {odd}") if odd else ("ok", "")
-
-
-def _flat(value: Any) -> Iterator[Any]:
-    if isinstance(value, list | tuple):
-        for each in value:
-            yield from _flat(each)
-    else:
-        yield value
-
-
-def _value(hint: Any, chance: random.Random) -> Any:
-    """A value of the annotated kind, whatever its size."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Literal:
-        return chance.choice([*inner, "no such choice"])
-    if origin is tuple and inner and inner[-1] is not Ellipsis:
-        return tuple(_value(each, chance) for each in inner)
-    if origin is tuple and inner:
-        return tuple(_value(inner[0], chance) for _ in range(chance.choice([0, 1, 2, 3])))
-    if inner:
-        return _value(chance.choice(inner), chance)
-    if hint is bool:
-        return chance.random() < 0.5
-    if hint is float:
-        return chance.choice(NUMBERS)
-    if hint is int:
-        return chance.choice(WHOLE)
-    return (
-        None
-        if hint in (type(None), None)
-        else chance.choice(["", "x", "a\0b"])
-        if hint is str
-        else chance.choice(NUMBERS)
-    )
+    ended = in_child(work, seconds=BATCH * SECONDS)
+    counts: Counter[tuple[str, str]] = Counter()
+    wrong = []
+    for kind, outcome, seen in map(json.loads, answers.read_text().splitlines() if answers.exists() else ()):
+        counts[kind, outcome] += 1
+        wrong += [seen] if outcome in ("traceback", "hang", "memory") else []
+    if ended.signal or ended.code:
+        counts[name, "hang" if ended.signal == 9 else "traceback"] += 1
+        wrong.append(f"batch {number} ended with {ended.code or ended.signal}: {ended.errors[-500:]}")
+    shutil.rmtree(place, ignore_errors=True)
+    return counts, wrong
 
 
 def silence() -> None:

@@ -1,7 +1,7 @@
-"""Kills at every write, rename, sync and removal of a command, at random times, and disks that become full."""
+"""Kills at every write, rename, sync and removal of a command, and at random times."""
 
 import contextlib
-import errno
+import functools
 import io
 import json
 import os
@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from campaign.children import Ended, command, in_child, say
+
+Case = tuple[str, str, Callable[[], tuple[str, str]]]
+"""A kind of fault, the name of the case, and what to do: returns the outcome, and what was seen if that is wrong."""
 
 CALLS = ("fsync", "replace", "rename", "unlink", "mkdir", "write")
 TINY = [
@@ -27,21 +30,20 @@ seeds: 2
 
 
 class Injector:
-    """Counts what a process does to the disk; at the ``at``-th time it is killed, or finds the disk full.
+    """Counts what a process does to the disk; at the ``at``-th time it is killed.
 
     Args:
         at: number of the event, from 1; 0: only count.
-        full: bytes that the disk takes; none: it is not full.
         counted: file that gets the number of events.
     """
 
-    def __init__(self, at: int = 0, full: int | None = None, counted: Path | None = None) -> None:
-        self.at, self.full, self.counted, self.count = at, full, counted, 0
+    def __init__(self, at: int = 0, counted: Path | None = None) -> None:
+        self.at, self.counted, self.count = at, counted, 0
 
     def install(self) -> None:
         """Put the injector between Python and the system."""
         for name in CALLS:
-            setattr(os, name, self._wrapped(getattr(os, name), name))
+            setattr(os, name, self._wrapped(getattr(os, name)))
         fdopen = os.fdopen
         injector = self
 
@@ -52,24 +54,19 @@ class Injector:
         os.fdopen = opened  # type: ignore[assignment]
         from unweave.runs.history import HistoryWriter
 
-        HistoryWriter.append = self._wrapped(HistoryWriter.append, "append")  # type: ignore[method-assign]
+        HistoryWriter.append = self._wrapped(HistoryWriter.append)  # type: ignore[method-assign]
 
-    def event(self, size: int = 0) -> None:
+    def event(self) -> None:
         """Something is about to happen."""
         self.count += 1
         if self.counted is not None:
             self.counted.write_text(str(self.count))
         if self.at and self.count == self.at:
             os.kill(os.getpid(), signal.SIGKILL)
-        if self.full is not None:
-            self.full -= size
-            if self.full < 0 and size:
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def _wrapped(self, function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def _wrapped(self, function: Callable[..., Any]) -> Callable[..., Any]:
         def wrapped(*arguments: Any, **options: Any) -> Any:
-            size = len(arguments[1]) if name == "write" else 200 if name == "append" else 0
-            self.event(size)
+            self.event()
             return function(*arguments, **options)
 
         return wrapped
@@ -85,7 +82,7 @@ class _File:
         if self.injector.count + 1 == self.injector.at:
             self.file.write(data[: len(data) // 2])
             self.file.flush()
-        self.injector.event(len(data))
+        self.injector.event()
         return int(self.file.write(data))
 
     def __getattr__(self, name: str) -> Any:
@@ -105,17 +102,17 @@ class Scene:
         self.name, self.folder = name, folder
         self.reference = folder / "reference" / name
         self.expected: dict[str, bytes] = {}
-        self.events = 0
+        self.events, self.seconds = 0, 0.0
 
     def prepare(self) -> None:
         """The undisturbed command, once: its results and the number of its events."""
         counted = self.folder / f"{self.name}.count"
         self.reference.parent.mkdir(parents=True, exist_ok=True)
-        place = self._place(self.reference)
+        place = self.place(self.reference)
         injector = Injector(counted=counted)
         ended = in_child(command(*self.words(place), before=injector.install))
         assert ended.kind == "ok", ended
-        self.events = int(counted.read_text())
+        self.events, self.seconds = int(counted.read_text()), ended.seconds
         self.expected = results(place)
         assert self.expected
 
@@ -131,7 +128,8 @@ class Scene:
         quick = ["--no-report", "--quiet", "--executor", "inline"]
         return ["sweep", str(study), "--out", str(place / "sweep"), *quick]
 
-    def _place(self, place: Path) -> Path:
+    def place(self, place: Path) -> Path:
+        """A new folder with what the command needs."""
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         if self.name == "evaluate":
@@ -144,23 +142,25 @@ class Scene:
 
     def case(self, number: int, **fault: Any) -> tuple[str, str]:
         """One fault, then the same command again: how that ended, and what was seen."""
-        place = self._place(self.folder / "cases" / f"{self.name}-{number}")
+        place = self.place(self.folder / "cases" / f"{self.name}-{number}")
         kill_after = fault.pop("kill_after", None)
         injector = Injector(**fault)
         first = in_child(command(*self.words(place), before=injector.install), kill_after=kill_after)
         if first.kind in ("traceback", "hang", "memory"):
             return "wrong", f"{first.kind}: {first.errors[-600:]}"
-        outcome = (
-            "told" if first.kind == "sentence" else "recovered" if first.kind == "killed" else "survived"
-        )
+        if first.kind == "sentence":
+            return "wrong", f"it was to be killed, and ended with a sentence: {first.errors[-400:]}"
+        if first.kind != "killed" and "at" in fault:
+            return "wrong", f"it was not killed at event {fault['at']}"
         second = say(self.words(place))
-        problem = self._problem(place, second)
+        problem = self.problem(place, second)
         if problem:
             return "wrong", f"after {fault or kill_after}: {problem}"
         shutil.rmtree(place)
-        return outcome, ""
+        return ("recovered" if first.kind == "killed" else "survived"), ""
 
-    def _problem(self, place: Path, second: Ended) -> str:
+    def problem(self, place: Path, second: Ended) -> str:
+        """What is wrong after the command was repeated without a disturbance; empty if nothing is."""
         if second.kind != "ok":
             return f"the second command ended with {second.kind}: {second.errors[-400:]}"
         if (found := results(place)) != self.expected:
@@ -190,20 +190,31 @@ def results(place: Path) -> dict[str, bytes]:
     return found
 
 
-def cases(seed: int, folder: Path) -> Iterator[tuple[str, Callable[[], tuple[str, str]]]]:
-    """Every kill and every full disk: name and what to do."""
-    chance = random.Random(seed)
-    scenes = {name: Scene(name, folder) for name in ("train", "sweep", "evaluate")}
-    for scene in scenes.values():
+@functools.cache
+def scenes(folder: Path) -> dict[str, Scene]:
+    """The commands that are disturbed, each done once without a disturbance."""
+    found = {name: Scene(name, folder) for name in ("train", "sweep", "evaluate")}
+    for scene in found.values():
         scene.prepare()
-    planned: list[tuple[str, str, int, dict[str, Any]]] = []
-    for name, scene in scenes.items():
-        planned += [("kill at a write", name, n, {"at": n}) for n in range(1, scene.events + 1)]
-        planned += [
-            ("kill at random", name, 1000 + n, {"kill_after": chance.uniform(0.0, 0.6)}) for n in range(20)
-        ]
-        size = 12_000 if name == "evaluate" else 60_000
-        planned += [("full disk", name, 2000 + n, {"full": n * size // 20}) for n in range(20)]
+    return found
+
+
+def cases(seed: int, folder: Path) -> Iterator[Case]:
+    """Kills at every event of every command, and at random times, in any order."""
+    chance = random.Random(seed)
+    planned: list[Case] = []
+    for name, scene in scenes(folder).items():
+        for number in range(1, scene.events + 1):
+            # It is killed just before the event: after one change of the disk, and before the next.
+            when = "between two writes" if number > 1 else "before the first write"
+            planned.append((f"kill {when}, {name}", f"kill {name} {number}", _of(scene, number, at=number)))
+        for number in range(20):
+            moment = chance.uniform(0.0, 1.2 * scene.seconds)
+            case = _of(scene, 1000 + number, kill_after=moment)
+            planned.append((f"kill at random, {name}", f"kill {name} at random {number}", case))
     chance.shuffle(planned)
-    for kind, name, number, fault in planned:
-        yield f"{kind}, {name}", lambda s=scenes[name], n=number, f=fault: s.case(n, **f)  # type: ignore[misc]
+    yield from planned
+
+
+def _of(scene: Scene, number: int, **fault: Any) -> Callable[[], tuple[str, str]]:
+    return lambda: scene.case(number, **fault)

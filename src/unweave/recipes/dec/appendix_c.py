@@ -1,12 +1,16 @@
 """DEC appendix C: the bias of the minibatch estimate of the entropy of q(z)."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from unweave.plots import theory as theory_plots
 from unweave.recipes.claims import equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.theory.entropy import EntropyBias, entropy_bias
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def bias_table(bias: EntropyBias) -> list[list[str]]:
@@ -24,7 +28,7 @@ def bias_table(bias: EntropyBias) -> list[list[str]]:
     return rows
 
 
-def picture(bias: EntropyBias) -> Figure:
+def picture(bias: EntropyBias) -> "Figure":
     """The estimate over the batch size.
 
     Example:

@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.distributions import Distribution, Independent, Normal
@@ -16,6 +15,9 @@ from unweave.plots import priors as prior_plots
 from unweave.priors import GaussianMixture, StandardNormal
 from unweave.recipes.claims import equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -90,7 +92,7 @@ def panels() -> dict[str, Panel]:
     }
 
 
-def picture(drawn: Mapping[str, Panel]) -> Figure:
+def picture(drawn: Mapping[str, Panel]) -> "Figure":
     """The density of the aggregate of each.
 
     Example:

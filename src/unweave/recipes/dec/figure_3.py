@@ -1,15 +1,17 @@
 """DEC figure 3: the aggregate posterior of the pinwheel for every alpha and beta."""
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.plots import theory as theory_plots
 from unweave.recipes.claims import exceeds, higher, proportion
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.theory.pinwheel import ALPHAS, BETAS, Ablation, ablation
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -27,7 +29,7 @@ def overlap_and_mismatch(done: Ablation) -> tuple[Array, Array]:
     return overlap, mismatch
 
 
-def picture(done: Ablation) -> Figure:
+def picture(done: Ablation) -> "Figure":
     """The figure, from the first seed.
 
     Example:
@@ -64,8 +66,8 @@ def least_share(done: Ablation) -> Array:
 )
 def figure_3(job: Job) -> Conclusion:
     """All VAEs of the grid, trained at once; overlap and mismatch as numbers."""
-    alphas: Sequence[float] = job.pick(smoke=(0.0, 3.0), small=ALPHAS, paper=ALPHAS)
-    betas: Sequence[float] = job.pick(smoke=(0.1, 1.2), small=BETAS, paper=BETAS)
+    alphas: tuple[float, ...] = job.pick(smoke=(0.0, 3.0), small=ALPHAS, paper=ALPHAS)
+    betas: tuple[float, ...] = job.pick(smoke=(0.1, 1.2), small=BETAS, paper=BETAS)
     seeds = job.pick(smoke=2, small=4, paper=10)
     done = ablation(alphas, betas, seeds=seeds, steps=job.pick(smoke=5, small=500, paper=500), tell=job.tell)
     overlap, mismatch = overlap_and_mismatch(done)

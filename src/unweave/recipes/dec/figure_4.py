@@ -1,10 +1,9 @@
 """DEC figure 4: sparsity, reconstruction loss and divergence against alpha, for sparse and Gaussian priors."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.metrics import hoyer
@@ -15,6 +14,9 @@ from unweave.recipes.dec.models import faces
 from unweave.recipes.dec.scores import divergence
 from unweave.recipes.recipe import Conclusion, Job, Scale, data_or_stand_in, recipe
 from unweave.runs.evaluation import codes_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -192,7 +194,7 @@ def _note_protocol(job: Job) -> None:
     )
 
 
-def _over_alpha(scores: Mapping[Model, Mapping[str, Array]], panels: Sequence[str]) -> Figure:
+def _over_alpha(scores: Mapping[Model, Mapping[str, Array]], panels: Sequence[str]) -> "Figure":
     """Sparsity, loss and divergence over alpha, a line with a 95 % band for each prior and beta."""
     lines: dict[str, list[Model]] = {}
     for model in scores:

@@ -1,9 +1,9 @@
 """DEC figure 5: densities of factored Student-t priors."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from unweave.plots import priors as prior_plots
 from unweave.priors import StandardNormal, StudentT
@@ -11,11 +11,14 @@ from unweave.recipes.claims import equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.theory.prior_pictures import density, density_of
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 NUS = (3.0, 5.0, 100.0)
 """Degrees of freedom of the figure."""
 
 
-def picture(nus: Sequence[float] = NUS) -> Figure:
+def picture(nus: Sequence[float] = NUS) -> "Figure":
     """The three densities.
 
     Example:

@@ -1,10 +1,10 @@
 """DEC theorem 1: the beta-VAE is a VAE with annealed prior and an entropy bonus."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
 from torch import nn
 
 from unweave.plots import theory as theory_plots
@@ -13,6 +13,9 @@ from unweave.recipes.claims import equal
 from unweave.recipes.dec.equations import BETA, equation_row, header, log_likelihood
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.theory.annealing import Sides, diagonal, theorem_one
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 BETAS = tuple(np.geomspace(0.25, 8, 16).tolist())
 """Weights of the KL in the picture."""
@@ -42,7 +45,9 @@ def both_sides(
     return {f"theorem 1, {type(prior).__name__}": _integrated(prior, beta, reach, nodes) for prior in priors}
 
 
-def picture(betas: Sequence[float] = BETAS, nu: float = 5.0, reach: float = 14.0, nodes: int = 351) -> Figure:
+def picture(
+    betas: Sequence[float] = BETAS, nu: float = 5.0, reach: float = 14.0, nodes: int = 351
+) -> "Figure":
     """The terms of the right side over beta, for the Student-t prior.
 
     Example:

@@ -1,7 +1,8 @@
 """FAC figure 40: histograms of the marginals q(z_j), 2D Shapes."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.metrics import decomposition
@@ -14,6 +15,9 @@ from unweave.recipes.shortfall import shortfall
 from unweave.recipes.table_cells import mean_and_deviation
 from unweave.runs.evaluation import codes_of
 from unweave.runs.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def marginal_divergence(run: Run) -> float:
@@ -30,7 +34,7 @@ def posterior_samples(run: Run) -> list[NDArray[np.float64]]:
     return list(z.T.astype(float))
 
 
-def marginal_histograms(job: Job, method: Method) -> Figure:
+def marginal_histograms(job: Job, method: Method) -> "Figure":
     """Histograms of all latents (columns) of the first seed for each weight (rows)."""
     variants = variants_of(job, method)
     samples = [posterior_samples(job.runs(variant.name)[0]) for variant in variants]

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import numpy as np
+import scipy
 import torch
 from numpy.typing import NDArray
-from scipy import ndimage
 
 from unweave.recipes.claims import Finding, higher
 from unweave.recipes.fac.methods import BETA_VAE, FACTOR_VAE, Method
@@ -41,8 +41,8 @@ def separate_shapes(images: Floats) -> Floats:
     """
     counts = []
     for image in images[:, 0] > 0.5:
-        labels, found = ndimage.label(image)
-        sizes = ndimage.sum_labels(image, labels, np.arange(1, found + 1)) if found else []
+        labels, found = scipy.ndimage.label(image)
+        sizes = scipy.ndimage.sum_labels(image, labels, np.arange(1, found + 1)) if found else []
         counts.append(float(np.sum(np.asarray(sizes) > 10)))
     return np.array(counts)
 

@@ -1,8 +1,6 @@
 """The scores that FAC compares: tables, and which model is best."""
 
-from typing import NamedTuple
-
-from matplotlib.figure import Figure
+from typing import TYPE_CHECKING, NamedTuple
 
 from unweave.plots.sweeps import Point, trade_off
 from unweave.recipes.claims import Finding, exceeds
@@ -10,6 +8,9 @@ from unweave.recipes.fac.methods import BETA_VAE, FACTOR_VAE, Method, Variant, v
 from unweave.recipes.recipe import Job, Scale, at
 from unweave.recipes.table_cells import mean_and_deviation
 from unweave.runs.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SCORE, HIGGINS, ERROR = "factor_vae_score", "beta_vae_score", "nll"
 """The paper's metric, the metric of Higgins et al., and the reconstruction error, by their names in a run."""
@@ -82,7 +83,7 @@ def score_table(job: Job, *scores: str) -> list[list[str]]:
     return rows
 
 
-def error_against_score(job: Job) -> Figure:
+def error_against_score(job: Job) -> "Figure":
     """Reconstruction error against the FactorVAE score (FAC figures 5 and 10)."""
     return trade_off(
         {

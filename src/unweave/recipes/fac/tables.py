@@ -10,21 +10,22 @@ from unweave.recipes.fac.gans import AS_PUBLISHED, gan_2d, gans_on_digits
 from unweave.recipes.fac.models import base_2d, shapes_3d
 from unweave.recipes.fac.unlabelled import vaes_on
 from unweave.recipes.recipe import recipe
-from unweave.runs.config import Config
+from unweave.runs.config import Config, merge
 from unweave.vae import VAE
 
 CONVOLUTIONS = [f"conv 4x4 {c} stride 2" for c in (32, 32, 64, 64)]
 """Of the encoders of tables 1 to 3."""
 
 NO_RELU = "FAC prints no ReLU here; without one the two linear layers would be one, and its decoder has one"
+CODES_OF_TABLE_6 = "the codes that the caption names are 4 + 3 + 128 = 135"
 
 
 def _interleaved(layers: Sequence[str], between: str) -> list[str]:
     return [word for layer in layers for word in (layer, between)]
 
 
-def _encoder(hidden: int) -> list[str]:
-    return [*_interleaved(CONVOLUTIONS, "relu"), f"linear {hidden}", "", "linear 20"]
+def _encoder(hidden: int, between: Sequence[str] = ()) -> list[str]:
+    return [*_interleaved(CONVOLUTIONS, "relu"), f"linear {hidden}", *between, "linear 20"]
 
 
 def _decoder(hidden: int, channels: int) -> list[str]:
@@ -34,19 +35,25 @@ def _decoder(hidden: int, channels: int) -> list[str]:
 
 
 def vae_columns(config: Config, shape: tuple[int, int, int], hidden: int) -> list[Column]:
-    """Encoder and decoder of a config beside those that a table prints, with 10 latents."""
+    """Encoder, in both readings, and decoder of a config beside those that a table prints, with 10 latents."""
+    printed = Config.of(merge(config.to_mapping(), {"encoder": {"hidden_activation": "none"}}))
 
-    def built(part: str) -> list[str]:
-        model = config.make_model(shape)
+    def made(chosen: Config) -> VAE:
+        model = chosen.make_model(shape)
         assert isinstance(model, VAE)
-        if part == "encoder":
-            return layers_of(model.encoder, inputs=torch.zeros(2, *shape))
-        return layers_of(model.decoder, inputs=torch.zeros(2, config.latents))
+        return model
+
+    def encoder(chosen: Config) -> list[str]:
+        return layers_of(made(chosen).encoder, inputs=torch.zeros(2, *shape))
+
+    def decoder() -> list[str]:
+        return layers_of(made(config).decoder, inputs=torch.zeros(2, config.latents))
 
     relu = len(CONVOLUTIONS) * 2 + 1
     return [
-        Column("encoder", _encoder(hidden), lambda: built("encoder"), {relu: NO_RELU}),
-        Column("decoder", _decoder(hidden, shape[0]), lambda: built("decoder")),
+        Column("encoder", _encoder(hidden, [""]), lambda: encoder(config), {relu: NO_RELU}),
+        Column("encoder.hidden_activation=none", _encoder(hidden), lambda: encoder(printed)),
+        Column("decoder", _decoder(hidden, shape[0]), decoder),
     ]
 
 
@@ -140,11 +147,11 @@ def table_5() -> list[Column]:
 
 
 def table_6() -> list[Column]:
-    """The bigger one for 2D Shapes: 128 noise variables. The paper's input of 136 would be 135 by its own codes."""
+    """The bigger one for 2D Shapes: 128 noise variables, or the 129 that the paper's input of 136 would need."""
     config = Config.of(gan_2d("paper", 0.2, bigger=True, name="InfoGAN"))
     strides = [(64, 2), (128, 2), (256, 2), (256, 1), (256, 1)]
     ups = [("upconv", 256, 1), ("upconv", 256, 1), ("upconv", 128, 2), ("upconv", 64, 2), ("upconv", 1, 2)]
-    return gan_columns(
+    networks = gan_columns(
         config,
         (1, 64, 64),
         _critic([f"conv 4x4 {c} stride {s}" for c, s in strides], 1024),
@@ -156,6 +163,18 @@ def table_6() -> list[Column]:
             "leaky relu",
         ),
     )
+    printed = Config.of(gan_2d("paper", 0.2, bigger=True, name="InfoGAN", noise=129))
+
+    def inputs(chosen: Config) -> list[str]:
+        model = chosen.make_model((1, 64, 64))
+        assert isinstance(model, GAN)
+        return [f"inputs {model.inputs}"]
+
+    return [
+        *networks,
+        Column("generator's input", ["inputs 136"], lambda: inputs(config), {0: CODES_OF_TABLE_6}),
+        Column("generator's input, model.noise=129", ["inputs 136"], lambda: inputs(printed)),
+    ]
 
 
 _TITLES = {

@@ -1,11 +1,10 @@
 """Sheets of traversals: of VAEs beside originals and reconstructions, and of the codes of a GAN."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.gan import GAN
@@ -16,8 +15,11 @@ from unweave.runs.evaluation import codes_of
 from unweave.runs.run import Run
 from unweave.vae import VAE
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-def model_sheet(shown: Sequence[tuple[str, Run]], *, columns: int = 8) -> Figure:
+
+def model_sheet(shown: Sequence[tuple[str, Run]], *, columns: int = 8) -> "Figure":
     """Originals, reconstructions and a traversal of each latent, most informative first; models side by side.
 
     Args:
@@ -47,7 +49,7 @@ def model_sheet(shown: Sequence[tuple[str, Run]], *, columns: int = 8) -> Figure
     return figure
 
 
-def code_sheet(runs: Sequence[Run], *, title: str | None = None, columns: int = 10) -> Figure:
+def code_sheet(runs: Sequence[Run], *, title: str | None = None, columns: int = 10) -> "Figure":
     """Each continuous code of a GAN swept, a row each, then its classes in rows; runs side by side.
 
     Reference: FAC figures 9, 25, 27, 28, 29, 35, 36.
@@ -82,7 +84,7 @@ def code_block(gan: GAN, columns: int) -> tuple[NDArray[Any], list[str]]:
     return images.reshape(-1, columns, *images.shape[1:]), labels
 
 
-def samples_sheet(run: Run, title: str) -> Figure:
+def samples_sheet(run: Run, title: str) -> "Figure":
     """Images of codes drawn from the prior (FAC figures 19 to 22)."""
     model = run.model()
     assert isinstance(model, VAE)

@@ -4,10 +4,9 @@ The paper's text names no beta and gamma for them: they are those of its figure 
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from unweave.plots.seed_bands import banded_curves
 from unweave.recipes.claims import higher
@@ -18,6 +17,9 @@ from unweave.recipes.fac.scores import ERROR, score_table
 from unweave.recipes.fac.traversals import model_sheet
 from unweave.recipes.recipe import Conclusion, Job, Plan, Scale, at, data_or_stand_in
 from unweave.recipes.shortfall import shortfall
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 TITLE = "Reconstruction error and traversals of beta-VAE and FactorVAE, {}"
 CLAIM = (

@@ -1,14 +1,17 @@
 """ISA appendix B.3: factor analysis, rotated weights, likelihood and free energy."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from unweave.plots import theory as theory_plots
 from unweave.recipes.claims import equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.theory.factor_analysis import FactorAnalysis, example
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DEGREES = np.linspace(0, 360, 361)
 """The rotations of the figure."""
@@ -36,7 +39,7 @@ def rotated(n: int = 100) -> list[FactorAnalysis]:
     return [model.rotated(math.radians(angle)) for angle in DEGREES]
 
 
-def picture(n: int = 100, angle: float = 45.0) -> Figure:
+def picture(n: int = 100, angle: float = 45.0) -> "Figure":
     """Weights and posteriors of the two models, and likelihood and free energy over the rotation.
 
     Example:

@@ -1,12 +1,16 @@
 """ISA appendix B.4: over-complete factor analysis, mean-field inference prunes."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 
 from unweave.plots import theory as theory_plots
 from unweave.recipes.claims import equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.theory.factor_analysis import FactorAnalysis, over_complete
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 ALPHAS = np.linspace(0, 0.5, 101)
 """Weights of the redundant component in the figure."""
@@ -27,7 +31,7 @@ def models(rho: float = 0.5, noise: float = 0.1, n: int = 100) -> list[FactorAna
     return [over_complete(alpha, rho=rho, noise=noise, n=n) for alpha in ALPHAS]
 
 
-def picture(rho: float = 0.5, noise: float = 0.1, n: int = 100) -> Figure:
+def picture(rho: float = 0.5, noise: float = 0.1, n: int = 100) -> "Figure":
     """Likelihood and free energy over the weight of the redundant component; see :func:`models`.
 
     Example:

@@ -2,16 +2,18 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.plots import theory as theory_plots
 from unweave.recipes.claims import equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.theory.factor_analysis import example, over_complete
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -93,7 +95,7 @@ def uncertainties() -> dict[float, float]:
     return {beta: float(np.diag(model.mean_field_covariance(beta)).mean()) for beta in BETAS}
 
 
-def picture(curves: Mapping[float, Array]) -> Figure:
+def picture(curves: Mapping[float, Array]) -> "Figure":
     """The free energy below its best over the rotation, a line for each beta.
 
     Example:

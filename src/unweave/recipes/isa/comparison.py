@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.metrics.statistics import mean_interval
@@ -14,6 +13,9 @@ from unweave.recipes.beta_grid import Model
 from unweave.recipes.claims import Finding, equal, exceeds, paired
 from unweave.recipes.isa.models import SCORE
 from unweave.recipes.recipe import Job
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -87,14 +89,19 @@ class Comparison(NamedTuple):
             f"advantage in MIG at β = {first:g} minus that at β = {last:g}, same seed", gains[0], gains[-1]
         )
 
-    def trade_off(self) -> Figure:
-        """MIG over log-likelihood, a line for each method."""
+    def trade_off(self) -> "Figure":
+        """MIG over log-likelihood, a line for each method; bars are standard errors, as in ISA figure 5."""
         series: dict[str, list[Point]] = {}
         for model in self.models:
             point = Point(f"{model.beta:g}", list(self.fits[model]), list(self.migs[model]))
             series.setdefault(model.method, []).append(point)
         return trade_off(
-            series, x="expected log-likelihood (nats)", y="MIG", swept="β (FactorVAE: γ)", unit_interval=True
+            series,
+            x="expected log-likelihood (nats)",
+            y="MIG",
+            swept="β (FactorVAE: γ)",
+            unit_interval=True,
+            spread="standard error",
         )
 
 

@@ -1,9 +1,9 @@
 """ISA figure 1 and appendix B.8: over-complete ICA under variational inference."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from unweave.metrics.statistics import mean_interval
@@ -12,10 +12,13 @@ from unweave.recipes.claims import equal, exceeds
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.theory.ica import Components, fit_components
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 BETAS = (1.0, 5.0)
 
 
-def picture(fits: Mapping[float, Components]) -> Figure:
+def picture(fits: Mapping[float, Components]) -> "Figure":
     """True components, and those found at each beta.
 
     Example:
@@ -28,7 +31,7 @@ def picture(fits: Mapping[float, Components]) -> Figure:
     return theory_plots.components(first.data, first.true, panels)
 
 
-def pruning_picture(longer: Components, pruned: Components) -> Figure:
+def pruning_picture(longer: Components, pruned: Components) -> "Figure":
     """The length of the shortest component over the steps: at beta 1, which takes more steps, and at beta 5.
 
     Args:

@@ -1,16 +1,19 @@
 """ISA figure 2: surfaces of equal norm of an Lp-nested function."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.plots import priors as prior_plots
 from unweave.priors import LpNestedSymmetric, Tree
 from unweave.recipes.claims import equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -30,7 +33,7 @@ def nested_norm(p: tuple[float, float], points: Array) -> Array:
     return values
 
 
-def picture(exponents: Sequence[float] = EXPONENTS) -> Figure:
+def picture(exponents: Sequence[float] = EXPONENTS) -> "Figure":
     """The nine surfaces, a row for each ``p0``.
 
     Example:

@@ -2,11 +2,10 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
 from numpy.typing import NDArray
 
 from unweave.plots.style import FAINT, PALETTE, bare, new_figure
@@ -14,6 +13,10 @@ from unweave.priors import GeneralizedNormal
 from unweave.recipes.claims import equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.theory.rotation import preferred_angles
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
 
 Array = NDArray[np.float64]
 
@@ -49,7 +52,7 @@ def figure_3(job: Job) -> Conclusion:
     )
 
 
-def _orientation(best: Mapping[float, float]) -> Figure:
+def _orientation(best: Mapping[float, float]) -> "Figure":
     """For each exponent the contours with the square in its best position, and both latents as maps over (x, y)."""
     with new_figure(3.0 * len(best), 3.9) as figure:
         parts: Sequence[SubFigure] = figure.subfigures(1, len(best), squeeze=False)[0]
@@ -58,7 +61,7 @@ def _orientation(best: Mapping[float, float]) -> Figure:
     return figure
 
 
-def _draw_exponent(part: SubFigure, p: float, angle: float) -> None:
+def _draw_exponent(part: "SubFigure", p: float, angle: float) -> None:
     side = np.linspace(-math.sqrt(3), math.sqrt(3), 32)
     x, y = np.meshgrid(side, side)
     z1, z2 = x * math.cos(angle) - y * math.sin(angle), x * math.sin(angle) + y * math.cos(angle)
@@ -77,7 +80,7 @@ def _draw_exponent(part: SubFigure, p: float, angle: float) -> None:
         axes.set_xlabel(f"$z_{k + 1}$ at (x, y)")
 
 
-def _draw_contours(axes: Axes, p: float) -> None:
+def _draw_contours(axes: "Axes", p: float) -> None:
     axis = np.linspace(-4, 4, 161)
     points = np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)
     with torch.no_grad():

@@ -1,9 +1,8 @@
 """ISA figure 3 from trained models: which way the position of a sprite is encoded under two priors."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.metrics.statistics import mean_interval
@@ -14,6 +13,9 @@ from unweave.recipes.isa.portraits import responses
 from unweave.recipes.recipe import Conclusion, Job, Scale, at, recipe
 from unweave.runs.run import Run
 from unweave.vae import VAE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -94,7 +96,7 @@ def figure_3_trained(job: Job) -> Conclusion:
     )
 
 
-def _drawn(maps: dict[str, Array]) -> Figure:
+def _drawn(maps: dict[str, Array]) -> "Figure":
     """The two latents of the position for each prior."""
     with new_figure(2.4 * len(maps), 4.4) as figure:
         for column, (name, own) in enumerate(maps.items()):

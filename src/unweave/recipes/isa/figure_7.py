@@ -1,10 +1,9 @@
 """ISA figure 7: histograms of learned exponents, 3D faces."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.metrics.statistics import mean_interval
@@ -15,6 +14,9 @@ from unweave.recipes.isa.models import MLPS, faces, learned_models, note_protoco
 from unweave.recipes.recipe import Conclusion, Job, Scale, data_or_stand_in, recipe
 from unweave.runs.run import Run
 from unweave.vae import VAE
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -104,7 +106,7 @@ def exponents_of(run: Run) -> Array:
     return values
 
 
-def _histograms(found: Array) -> Figure:
+def _histograms(found: Array) -> "Figure":
     """One histogram for each exponent, all on one axis."""
     low, high = min(1.8, found.min()), max(2.4, found.max())
     with new_figure(2.5 * found.shape[1], 2.3) as figure:

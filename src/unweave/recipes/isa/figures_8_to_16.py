@@ -1,10 +1,9 @@
 """ISA figures 8 to 16: the latents of representative models; a figure for each beta and shape."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.metrics.statistics import mean_interval
@@ -14,6 +13,9 @@ from unweave.recipes.isa.models import SCORE, note_protocol_of_sprites, sprites,
 from unweave.recipes.isa.portraits import portrait
 from unweave.recipes.isa.representatives import representative, upper
 from unweave.recipes.recipe import Conclusion, Job, Plan, Scale, recipe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 

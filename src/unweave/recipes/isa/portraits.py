@@ -1,7 +1,8 @@
 """What the latents of a model of dSprites represent, in the form of ISA figures 8 to 16."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.data import Dataset
@@ -12,13 +13,16 @@ from unweave.runs.evaluation import codes_of
 from unweave.runs.run import Run
 from unweave.vae import VAE
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 Array = NDArray[np.float64]
 
 SHAPES = ("square", "ellipse", "heart")
 """In the order of the data set."""
 
 
-def portrait(run: Run, shape: str, *, latents: int = 5, title: str | None = None) -> Figure:
+def portrait(run: Run, shape: str, *, latents: int = 5, title: str | None = None) -> "Figure":
     """The most informative latents of a run on dSprites.
 
     The map is the mean code at every position of a sprite of that shape, the curves are mean codes over scale and

@@ -2,7 +2,8 @@
 
 from typing import Any
 
-from unweave.recipes.architecture import architecture, picture
+from unweave.plots.text_table import text_table
+from unweave.recipes.architecture import architecture
 from unweave.recipes.claims import equal
 from unweave.recipes.isa.models import face_models, small_images, sprite_models, sprites
 from unweave.recipes.isa.settings import layer_columns, listed, planned, settings_rows
@@ -35,10 +36,10 @@ SPRITES, FACES = 737_280, 127_050
 
 
 def _conclusion(published: dict[str, str], ours: dict[str, str]) -> Conclusion:
-    rows = [["parameter", "published", "planned", "value"], *settings_rows(published, ours)]
+    rows = [["parameter", "published", "planned", "compared"], *settings_rows(published, ours)]
     wrong = sum(row[3] == "differs" for row in rows)
     found = [equal("settings that differ from the published ones", wrong, 0)]
-    return Conclusion(rows, found, {"table": picture(rows)})
+    return Conclusion(rows, found, {"table": text_table(rows)})
 
 
 @recipe(

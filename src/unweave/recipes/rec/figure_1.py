@@ -1,13 +1,16 @@
 """REC figure 1: weak and strong regularisation, and how often a sample is attributed to a neighbour."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from unweave.plots.style import PALETTE, new_figure
 from unweave.recipes.claims import Finding, equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 DISTANCE = 1.0
 """Between the means of neighbouring distributions."""
@@ -48,7 +51,7 @@ def figure_1(job: Job) -> Conclusion:
     return Conclusion(rows, [more, *findings], {"distributions": _picture()})
 
 
-def _picture() -> Figure:
+def _picture() -> "Figure":
     x = np.linspace(-2.5, 2.5, 400)
     with new_figure(7.0, 2.2) as figure:
         for axes, deviation in zip(figure.subplots(1, 2), (WEAK, STRONG), strict=True):

@@ -1,10 +1,9 @@
 """REC figure 2: factor traversals of existing data sets."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.data import Dataset
@@ -15,6 +14,9 @@ from unweave.plots.style import bare, new_figure
 from unweave.recipes.claims import exceeds
 from unweave.recipes.rec.datasets import EXISTING, data_sets, read_data, varying_factors
 from unweave.recipes.recipe import Conclusion, Job, recipe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @recipe(
@@ -53,7 +55,7 @@ def _columns(dataset: Dataset) -> NDArray[Any]:
     return np.swapaxes(np.stack(columns), 0, 1)
 
 
-def _sheets(found: Mapping[str, Dataset]) -> Figure:
+def _sheets(found: Mapping[str, Dataset]) -> "Figure":
     sheets = {name: _columns(dataset) for name, dataset in found.items()}
     counts = [images.shape[1] for images in sheets.values()]
     rows = max(images.shape[0] for images in sheets.values())

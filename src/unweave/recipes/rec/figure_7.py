@@ -1,10 +1,9 @@
 """REC figure 7: latent traversals of beta-VAEs on XYSquares with a pixel-wise loss."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from unweave.data import Dataset
@@ -18,6 +17,9 @@ from unweave.recipes.traversal_pictures import decoded_traversals
 from unweave.runs.evaluation import codes_of
 from unweave.runs.run import Run
 from unweave.vae import Model
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @recipe(
@@ -75,7 +77,7 @@ def one_square(decode: Callable[[Any], Any], means: NDArray[Any]) -> float:
     return float(effects.max(axis=1).sum() / effects.sum())
 
 
-def _traversals(run: Run, model: Model, dataset: Dataset, loss: str) -> Figure:
+def _traversals(run: Run, model: Model, dataset: Dataset, loss: str) -> "Figure":
     """Traversals of the six latents with the highest KL."""
     nats = codes_of(run).kl.mean(axis=0)
     order = [int(j) for j in np.argsort(-nats, kind="stable")[:6]]

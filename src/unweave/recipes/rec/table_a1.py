@@ -1,15 +1,18 @@
 """REC table A1: mean perceived distances along factors."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from unweave.plots.style import FAINT, PALETTE, new_figure
 from unweave.recipes.claims import Finding, equal
 from unweave.recipes.rec.datasets import distances_of_table_a1, read_data
 from unweave.recipes.rec.published_tables import TABLE_A1
 from unweave.recipes.recipe import Conclusion, Job, recipe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SAME_LINE = ("y_r", "y_g", "y_b", "x_g", "x_b")
 """Coordinates of XYSquares that share one line of the paper with x_r; they are equal here too."""
@@ -103,7 +106,7 @@ def table_a1(job: Job) -> Conclusion:
     return Conclusion(rows, findings, {"means": _against_published(points)})
 
 
-def _against_published(points: Mapping[str, Sequence[tuple[float, float]]]) -> Figure:
+def _against_published(points: Mapping[str, Sequence[tuple[float, float]]]) -> "Figure":
     with new_figure(3.8, 3.5) as figure:
         axes = figure.subplots()
         ends = [0.008, 0.35]

@@ -1,15 +1,18 @@
 """REC table A2: channel constants for standardising."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from unweave.plots.style import FAINT, PALETTE, new_figure
 from unweave.recipes.claims import Finding, equal
 from unweave.recipes.rec.datasets import data_sets, read_data
 from unweave.recipes.rec.published_tables import TABLE_A2
 from unweave.recipes.recipe import Conclusion, Job, recipe
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @recipe(
@@ -46,7 +49,7 @@ def table_a2(job: Job) -> Conclusion:
     return Conclusion(rows, findings, {"constants": _differences(gaps)})
 
 
-def _differences(gaps: Mapping[str, Sequence[float]]) -> Figure:
+def _differences(gaps: Mapping[str, Sequence[float]]) -> "Figure":
     with new_figure(4.6, 0.8 + 0.5 * len(gaps)) as figure:
         axes = figure.subplots()
         for row, (values, color) in enumerate(zip(gaps.values(), PALETTE, strict=False)):

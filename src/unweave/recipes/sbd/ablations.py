@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from unweave.plots.style import FAINT, PALETTE, new_figure
 from unweave.recipes.claims import Finding, correlated
@@ -16,6 +14,10 @@ from unweave.recipes.sbd.published import Row
 from unweave.recipes.sbd.score_table import COLUMNS, column, score_rows
 from unweave.recipes.shortfall import shortfall
 from unweave.runs.config import Config
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 _DRAWN = ("elbo", "kl", "latents_used", "mig")
 
@@ -78,7 +80,7 @@ class Ablation:
         published = {self.label(number): row for number, row in self.published.items()}
         return Conclusion(score_rows(job, published), findings, {"table": self.picture(job)})
 
-    def picture(self, job: Job) -> Figure:
+    def picture(self, job: Job) -> "Figure":
         """Columns of the table against the number: every replica, the means, and the published means."""
         with new_figure(2.5 * len(_DRAWN), 2.6) as figure:
             for axes, score in zip(figure.subplots(1, len(_DRAWN)), _DRAWN, strict=True):
@@ -86,7 +88,7 @@ class Ablation:
             figure.legend(*axes.get_legend_handles_labels(), loc="outside lower right", ncols=2)
         return figure
 
-    def _draw_column(self, axes: Axes, job: Job, score: str) -> None:
+    def _draw_column(self, axes: "Axes", job: Job, score: str) -> None:
         numbers = list(self.numbers(job).values())
         values = [column(job, variant, score) for variant in job.variants]
         for number, each in zip(numbers, values, strict=True):

@@ -97,11 +97,11 @@ def figure_3(job: Job) -> Conclusion:
                 x="KL (rate), nats",
                 y="NLL (distortion), nats",
                 swept="beta",
-                hull=True,
+                spread="hull",
                 marked="1",
             ),
             "mig": trade_off(
-                mig_curves, x="MIG", y="NLL (distortion), nats", swept="beta", hull=True, marked="1"
+                mig_curves, x="MIG", y="NLL (distortion), nats", swept="beta", spread="hull", marked="1"
             ),
         },
     )

@@ -1,9 +1,9 @@
 """Where models put the grid of two factors: table, picture and claims of SBD figures 4, 7, 8 and 11 to 20."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.metrics import embed_grid
@@ -15,6 +15,9 @@ from unweave.recipes.sbd.score_table import column, mean_and_spread
 from unweave.recipes.sbd.traversals import median_traversals
 from unweave.recipes.shortfall import shortfall
 from unweave.runs.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 def geometry_conclusion(job: Job, findings: Sequence[Finding] | None = None) -> Conclusion:
@@ -69,7 +72,7 @@ def geometry_rows(job: Job) -> list[list[str]]:
     return rows
 
 
-def geometry_picture(job: Job) -> Figure:
+def geometry_picture(job: Job) -> "Figure":
     """The picture of SBD figures 4 and 11 to 20."""
     models = {}
     for variant in job.variants:

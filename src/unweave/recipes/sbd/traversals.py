@@ -1,9 +1,9 @@
 """Traversals of the median replicas, the pictures of SBD figures 2 and 5 to 10."""
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from unweave.metrics import informative_latents
 from unweave.plots.replicas import Swept, median_replica, traversal_sheet
@@ -16,6 +16,9 @@ from unweave.recipes.shortfall import shortfall
 from unweave.recipes.traversal_pictures import decoded_traversals
 from unweave.runs.evaluation import codes_of
 from unweave.runs.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 _COLUMNS = 9
 
@@ -45,7 +48,7 @@ def median_traversals(
     latents: int = 8,
     score: str = "mig",
     compared: Sequence[str] | None = None,
-) -> Figure:
+) -> "Figure":
     """A score of all replicas, and the median replica of each model in pictures.
 
     Args:

@@ -1,0 +1,69 @@
+"""Run the commands of console blocks in the docs, and put what they print below them.
+
+    python docs/make_transcripts.py docs/own-pictures.md ...
+
+A block begins with three backquotes and ``console``; a line that begins with ``$`` is run, in a scratch folder that all
+blocks of one page share, and everything until the next such line is what it printed. Lines that begin with ``$`` and
+end with ``# not run`` stay as they are. `tests/test_transcripts.py` runs them too, and compares all but the numbers.
+"""
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
+WIDTH = "110"
+
+
+def run(command: str, folder: Path) -> str:
+    """What a command prints on both outputs; ``unweave`` and ``python`` are those of this environment."""
+    binaries = str(Path(sys.executable).parent)
+    environment = {
+        **os.environ,
+        "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": WIDTH,
+        "NO_COLOR": "1",
+        "OMP_NUM_THREADS": "1",
+        "PYTHONPATH": str(ROOT / "src"),
+        "UNWEAVE_CACHE": str(folder.parent / "cache"),
+    }
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    printed = re.sub(r"[ \t]+$", "", done.stderr + done.stdout, flags=re.MULTILINE)
+    return printed.replace(str(folder) + "/", "").replace(str(folder), ".")
+
+
+def with_outputs(page: str, folder: Path) -> str:
+    """The page with the outputs of its commands as they are now."""
+    for name in ("examples", "docs"):
+        (folder / name).symlink_to(ROOT / name)
+
+    def block(found: re.Match[str]) -> str:
+        lines = ["```console"]
+        for line in found[1].splitlines():
+            if line.startswith("$ "):
+                lines.append(line)
+                if not line.endswith("# not run"):
+                    lines += run(line[2:], folder).splitlines()
+        return "\n".join([*lines, "```"])
+
+    return BLOCK.sub(block, page)
+
+
+def main() -> None:
+    """Write each page anew."""
+    for name in sys.argv[1:]:
+        page = Path(name)
+        with tempfile.TemporaryDirectory() as scratch:
+            folder = Path(scratch) / "work"
+            folder.mkdir()
+            page.write_text(with_outputs(page.read_text(), folder))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,154 @@
+"""Twenty runs with known health get the right verdict, and a page praises none that has not learned."""
+
+import numpy as np
+import pytest
+
+from unweave.metrics import Score
+from unweave.reports.health import Evidence, Health, explained_variance, fall, judge
+from unweave.reports.narrative import ComparedRun, findings, headline, score_rows
+
+RNG = np.random.default_rng(0)
+STEPS = np.arange(5, 5001, 5)
+
+
+def curve(
+    final: float, *, start: float = 250.0, time: float = 400.0, slope: float = 0.0, noise: float = 1.0
+) -> list:
+    """A loss that falls from the mean image's cost at `start` to `final`, then by `slope` nats over the last tenth."""
+    shape = final + (start - final) * np.exp(-STEPS / time) - slope * (STEPS - 5000) / 500
+    return [
+        (int(s), float(x))
+        for s, x in zip(STEPS, shape + noise * RNG.standard_normal(len(STEPS)), strict=True)
+    ]
+
+
+def kls(*points: float) -> list:
+    """A KL that goes through evenly spaced points."""
+    return list(
+        zip(STEPS.tolist(), np.interp(STEPS, np.linspace(0, 5000, len(points)), points).tolist(), strict=True)
+    )
+
+
+RUNS = {
+    "collapsed at once": (
+        "collapsed",
+        Evidence("finished", 0.02, 0.0, 0.0, curve(245, noise=3), kls(0.1, 0.02)),
+    ),
+    "collapsed, the case of the issue": ("collapsed", Evidence("finished", 0.08, 0.0, 0.01, curve(240))),
+    "collapsed late": (
+        "collapsed",
+        Evidence("finished", 0.05, 0.1, 0.0, curve(240), kls(0.1, 12, 14, 3, 0.05)),
+    ),
+    "collapsed while its loss still falls": (
+        "collapsed",
+        Evidence("finished", 0.1, 0.0, 0.02, curve(200, slope=9)),
+    ),
+    "collapsed, not finished": ("collapsed", Evidence("interrupted", 0.0, 0.0, -0.1, curve(240)[:200])),
+    "collapsed, nothing else known": ("collapsed", Evidence("finished", 0.3, 0.2)),
+    "diverged": ("diverged", Evidence("diverged", 12.0, 4.0, 0.9, curve(80))),
+    "diverged without a score": ("diverged", Evidence("diverged")),
+    "beta too high, one latent left": ("over-regularised", Evidence("finished", 2.1, 1.0, 0.22, curve(190))),
+    "beta too high, two latents": ("over-regularised", Evidence("finished", 5.0, 2.0, 0.45, curve(140))),
+    "stopped early": ("under-trained", Evidence("finished", 9.0, 4.0, 0.5, curve(98, time=2500))),
+    "falls slowly at a small constant rate": (
+        "under-trained",
+        Evidence("finished", 20.0, 7.0, 0.6, curve(98, slope=3)),
+    ),
+    "falls, but reconstructs well": (
+        "under-trained",
+        Evidence("finished", 25.0, 9.0, 0.97, curve(40, slope=5)),
+    ),
+    "latents used, blank reconstructions": (
+        "under-trained",
+        Evidence("finished", 3.0, 2.0, 0.03, curve(230)),
+    ),
+    "interrupted in the fall": ("under-trained", Evidence("interrupted", 8.0, 3.0, 0.4, curve(98)[:200])),
+    "fine": ("fine", Evidence("finished", 21.0, 8.0, 0.95, curve(49))),
+    "fine, a noisy loss": ("fine", Evidence("finished", 21.0, 8.0, 0.95, curve(49, noise=12))),
+    "fine, few latents for simple data": ("fine", Evidence("finished", 6.0, 2.0, 0.9, curve(30))),
+    "fine, 3D Shapes: a loss with a high floor": (
+        "fine",
+        Evidence("finished", 33.0, 10.0, 0.97, curve(3580, start=7500, noise=20)),
+    ),
+    "fine, no history": ("fine", Evidence("finished", 21.0, 8.0, 0.8)),
+    "not scored": ("unknown", Evidence("finished", losses=curve(49))),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_made_up_runs_get_the_right_verdict(name: str) -> None:
+    expected, seen = RUNS[name]
+    found = judge(seen)
+    assert found.verdict == expected, found.sentence
+    assert found.has_learned == (expected not in ("collapsed", "diverged"))
+
+
+def test_there_are_twenty() -> None:
+    assert len(RUNS) >= 20
+
+
+def test_a_late_collapse_says_when() -> None:
+    assert "It held 14.0 nats at step 2,500 and lost them." in judge(RUNS["collapsed late"][1]).sentence
+    assert "lost them" not in judge(RUNS["collapsed at once"][1]).sentence
+
+
+def test_the_fall_is_measured_in_nats_and_as_a_share_of_what_was_learned() -> None:
+    straight = [(step, 200.0 - 0.02 * step) for step in range(1, 5001)]
+    found = fall(straight)
+    assert found is not None
+    assert found.nats == pytest.approx(0.02 * 500)
+    learned = (200 - 0.02 * 125.5) - (200 - 0.02 * 4750.5)
+    assert found.share == pytest.approx(10 / learned, rel=1e-3)
+    assert fall([(step, 100.0 + 0.02 * step) for step in range(1, 5001)]) is None  # it rises
+    assert fall(straight[:29]) is None
+    assert fall([(step, float("nan")) for step in range(1, 5001)]) is None
+
+
+def test_explained_variance_of_the_mean_image_is_nothing() -> None:
+    images = RNG.integers(256, size=(40, 3, 8, 8)).astype(np.uint8)
+    mean = images.mean(0, keepdims=True) / 255
+    assert explained_variance(images, mean) == pytest.approx(0, abs=1e-12)
+    assert explained_variance(images, images / 255) == 1
+    half = mean + np.sqrt(0.5) * (images / 255 - mean)
+    assert explained_variance(images, half) == pytest.approx(1 - (1 - np.sqrt(0.5)) ** 2)
+
+
+def scores(kl: float, used: float, geometry: float, mig: float, nll: float) -> dict[str, Score]:
+    return {
+        "kl": Score("kl", kl),
+        "latents_used": Score("latents_used", used),
+        "geometry": Score("geometry", geometry, range=(0.0, 1.0), constants={"unfolded": 1.0, "tilt": 2.0}),
+        "mig": Score("mig", mig, mig - 0.01, mig + 0.01, range=(0.0, 1.0)),
+        "nll": Score("nll", nll, nll - 1, nll + 1, higher_is_better=False),
+    }
+
+
+COLLAPSED = scores(0.08, 0.0, 0.97, 0.6, 240.0)
+GOOD = scores(12.0, 4.0, 0.55, 0.3, 60.0)
+
+
+def test_a_collapsed_model_is_not_praised() -> None:
+    health = judge(Evidence("finished", 0.08, 0.0, 0.0))
+    told = headline(COLLAPSED, ("x", "y"), 10, health)
+    assert told == health.sentence
+    assert "copy of x and y" not in told
+    assert "copy of x and y" in headline(COLLAPSED, ("x", "y"), 10)  # as it was told before
+
+
+def test_a_collapsed_model_is_best_at_nothing_and_compared_with_nobody() -> None:
+    bad, good = judge(Evidence("finished", 0.08, 0.0, 0.0)), judge(Evidence("finished", 12.0, 4.0, 0.9))
+    rows = score_rows([COLLAPSED, GOOD], [bad, good])
+    assert not any(row.cells[0][2] for row in rows)
+    assert any(row.cells[0][2] for row in score_rows([COLLAPSED, GOOD]))  # MIG and geometry, as it was before
+    told = findings([ComparedRun("A", COLLAPSED, 100, health=bad), ComparedRun("B", GOOD, 100, health=good)])
+    assert told[0] == f"A: {bad.sentence}"
+    assert not any("A preserves the shape" in each or "ranks A first" in each for each in told)
+    before = findings([ComparedRun("A", COLLAPSED, 100), ComparedRun("B", GOOD, 100)])
+    assert any("A preserves the shape" in each for each in before)
+
+
+def test_two_that_have_learned_are_compared_as_ever() -> None:
+    fine = Health("fine", "")
+    with_health = [ComparedRun("A", COLLAPSED, 100, health=fine), ComparedRun("B", GOOD, 100, health=fine)]
+    without = [ComparedRun("A", COLLAPSED, 100), ComparedRun("B", GOOD, 100)]
+    assert findings(with_health) == findings(without)
