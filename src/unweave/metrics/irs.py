@@ -20,7 +20,7 @@ MODES: dict[str, tuple[float, int | None]] = {
 """Definitions in use: the quantile of deviations, and the bins of the factors."""
 LEAST = 200
 """Fewer codes than these have no interval."""
-BEYOND = 2.2
+BEYOND = 2.3
 """Codes of a value beyond the quantile, on average, below which its error is underestimated (196 codes, two beyond the
 0.99 quantile, cover 91 %)."""
 
