@@ -268,7 +268,7 @@ def test_gans_answer_too(tmp_path: Path) -> None:
 def test_what_is_wrong_is_one_sentence(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for words, expected in (
         (("encode", "nowhere/x", "."), "there is no nowhere/x: give the folder of a run or a model"),
-        (("encode", "dsprite-vae", "."), "or the name of a kept model (did you mean dsprites-vae?)"),
+        (("encode", "dsprite-vae", "."), "(did you mean dsprites-vae?)"),
         (("encode", "run", "nowhere/"), "does not exist"),
         (("encode", "run", ".", "--out", "codes.txt"), "codes are written as .npz, .csv or .parquet"),
         (("encode", "run", "run/config.yaml"), "config.yaml is not an image: replace or remove it"),

@@ -62,6 +62,7 @@ def test_overlap_grows_with_beta_and_the_match_with_alpha() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(7200)  # two minutes of a core, an hour beside fifteen busy processes
 def test_the_pattern_of_figure_three() -> None:
     done = ablation()
     assert done.overlap.shape == (5, 5, 4)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
+import scipy
 
 from unweave.metrics.validation import Floats, Integers, equal_width_bins
 
@@ -81,7 +81,7 @@ class Ends:
         """
         top = np.concatenate(list(self.away[:, :11]), axis=1)
         return (
-            float(stdtrit(20, 0.975))
+            float(scipy.special.stdtrit(20, 0.975))
             / 1.96
             * _errors_of_maxima(top, np.tile(self.deviation, 2)).reshape(2, -1)
         )

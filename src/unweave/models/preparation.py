@@ -27,9 +27,9 @@ class Preparation:
         image_shape: (channels, height, width) of the model's images.
         crop: side of the central square that is cut out first; 0: as large as fits; none: nothing is cut off, a picture
             of another form is squeezed.
-        background: the colour behind transparent parts.
         mean: of each channel, which the model itself subtracts; empty: none.
         std: of each channel, by which the model itself divides then; empty: none.
+        background: the colour behind transparent parts.
 
     Example:
         >>> import PIL.Image
@@ -39,9 +39,9 @@ class Preparation:
 
     image_shape: tuple[int, int, int]
     crop: int | None = 0
-    background: str = "black"
     mean: tuple[float, ...] = ()
     std: tuple[float, ...] = ()
+    background: str = "black"
 
     @classmethod
     def of(cls, data: DataFacts, model: Model) -> "Preparation":
@@ -49,16 +49,15 @@ class Preparation:
         for part in model.modules():
             if isinstance(part, Standardised):
                 mean, std = (tuple(values.flatten().tolist()) for values in (part.mean, part.std))
-                return cls(data.image_shape, data.crop, data.background, mean, std)
-        return cls(data.image_shape, data.crop, data.background)
+                return cls(data.image_shape, data.crop, mean, std, data.background)
+        return cls(data.image_shape, data.crop, background=data.background)
 
     def __str__(self) -> str:
         channels, height, width = self.image_shape
         crop = {0: "central square", None: "squeezed"}.get(self.crop, f"central {self.crop} pixels")
         kind = {1: "grey", 3: "RGB"}.get(channels, f"{channels} channels")
         scale = f", standardised by {_listed(self.mean)} and {_listed(self.std)}" if self.mean else ""
-        behind = "" if self.background == "black" else f", over {self.background}"
-        return f"{width} x {height} {kind}, {crop}{behind}{scale}"
+        return f"{width} x {height} {kind}, {crop}{scale}"
 
     def picture(self, picture: "Image") -> NDArray[np.uint8]:
         """Pixels (channels, height, width) of a picture of any size and kind."""
@@ -68,7 +67,9 @@ class Preparation:
         if height == width:
             pixels = fit(picture, height, channels, crop=self.crop, background=self.background)
         else:
-            pixels = _fit_oblong(opaque(picture, channels, self.background), (width, height), self.crop)
+            pixels = _fit_oblong(
+                opaque(picture, channels, self.background), (width, height), channels, self.crop
+            )
         return pixels.transpose(2, 0, 1)
 
     def array(self, images: Any, name: str = "images") -> NDArray[Any]:
@@ -151,7 +152,9 @@ def _values(images: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def _fit_oblong(picture: "Image", size: tuple[int, int], crop: int | None) -> NDArray[np.uint8]:
+def _fit_oblong(
+    picture: "Image", size: tuple[int, int], channels: int, crop: int | None
+) -> NDArray[np.uint8]:
     """Pixels (height, width, channels) of a picture for a model whose images are not square."""
     import PIL.Image
 
@@ -162,7 +165,7 @@ def _fit_oblong(picture: "Image", size: tuple[int, int], crop: int | None) -> ND
         picture = picture.crop((left, top, left + wide, top + high))
     if picture.size != size:
         picture = picture.resize(size, PIL.Image.Resampling.BILINEAR)
-    return np.asarray(picture, np.uint8).reshape(size[1], size[0], -1)
+    return np.asarray(picture, np.uint8).reshape(size[1], size[0], channels)
 
 
 def _listed(values: tuple[float, ...]) -> str:

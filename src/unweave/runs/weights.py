@@ -39,9 +39,9 @@ class DataFacts:
     Args:
         image_shape: (channels, height, width).
         crop: how pictures of other sizes were cut before they were resized, see :func:`unweave.data.pictures.fit`.
+        background: the colour behind transparent parts.
         space: the factors, if they are known.
         count: number of images; none: without end.
-        background: the colour behind transparent parts of pictures.
 
     Example:
         >>> facts = DataFacts((1, 64, 64), 0, FactorSpace(("x", "hue"), (32, (0.0, 1.0))), None)
@@ -64,10 +64,10 @@ class DataFacts:
             >>> DataFacts.of(config, config.make_dataset()).space.names
             ('x', 'y')
         """
-        options = config.data.options
-        crop, background = options.get("crop", 0), str(options.get("background", "black"))
+        crop = config.data.options.get("crop", 0)
         count = None if dataset.count is None else int(dataset.count)
         channels, height, width = map(int, dataset.image_shape)
+        background = str(config.data.options.get("background", "black"))
         return cls((channels, height, width), crop, dataset.space, count, background)
 
     def to_json(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class DataFacts:
         channels, height, width = map(int, stored["image_shape"])
         sizes = None if stored["space"] is None else stored["space"]["sizes"]
         space = None if sizes is None else FactorSpace(stored["space"]["names"], [_size(s) for s in sizes])
-        background = str(stored.get("background", "black"))
+        background = stored.get("background", "black")  # the first files did not say it
         return cls((channels, height, width), stored["crop"], space, stored["count"], background)
 
 
