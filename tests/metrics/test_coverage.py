@@ -29,6 +29,7 @@ NONE = [
     ("irs", "heavy tails, rare classes", 1_500),
     ("explicitness", "heavy tails, rare classes", 1_500),
     ("factor_vae_score", "heavy tails, rare classes", 1_500),
+    ("factor_vae_score", "heavy tails", 1_500),
 ]
 REPETITIONS = 400
 

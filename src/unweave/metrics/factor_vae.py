@@ -24,6 +24,10 @@ from unweave.metrics.votes import (
 COLLAPSED_VARIANCE = 0.95
 """A latent whose mean posterior variance exceeds this has collapsed to the prior N(0, 1)."""
 
+DECISIVE = 0.15
+"""The share of one code in the variance of squares beyond which tails are heavy: that of normal codes is 0.04 of 1,500,
+of Student's t with 3 degrees of freedom 0.7."""
+
 
 @dataclass(frozen=True)
 class _Protocol(VotingProtocol):
@@ -68,7 +72,8 @@ def factor_vae_score(
 
     The interval covers the value of infinitely many codes and votes: it is Wilson's for that accuracy, with the votes
     counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves. There
-    is none if a value has fewer codes than a vote looks at: its votes repeat codes, which then vary too little.
+    is none if a value has fewer codes than a vote looks at: its votes repeat codes, which then vary too little; and
+    none with heavy tails, where a single code decides the variance that a latent is divided by.
 
     Collapsed latents take no part. With ``scales`` these are the ones with mean scale^2 > 0.95 times the prior's
     variance (posterior = prior, FAC appendix B); without, those whose codes vary less than ``prune`` times the most
@@ -122,7 +127,15 @@ def factor_vae_score(
     if not active.any():
         return _empty(mode, protocol, len(sizes), constants)
     votes_ = plan_votes(classes, sizes, protocol, rng, plan_groups, least=protocol.samples, interval=interval)
+    if votes_.blocks is not None and _heavy(codes[:, active & ~of_classes]):
+        votes_ = Votes(votes_.plan, None, "a single code decides the variance of a latent: heavy tails")
     return _score(codes[:, active], votes_, len(sizes), mode, protocol, constants, of_classes[active])
+
+
+def _heavy(codes: Floats) -> bool:
+    """Whether one code makes up more than ``DECISIVE`` of the variance of the squares of a latent."""
+    squares = ((codes - codes.mean(axis=0)) ** 2 - codes.var(axis=0)) ** 2
+    return bool(np.any(squares.max(axis=0) > DECISIVE * squares.sum(axis=0), where=squares.any(axis=0)))
 
 
 def factor_vae_score_of(
