@@ -13,6 +13,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TextIO
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -74,15 +75,17 @@ def main() -> None:
     parser.add_argument(
         "--write", action="store_true", help="write the counts into benchmarks/results and docs"
     )
+    parser.add_argument("--retry", action="store_true", help="try again what was wrong, after a repair")
     parser.add_argument("--table", action="store_true", help="try nothing: show what is known")
     given = parser.parse_args()
     folder = given.folder or Path(tempfile.mkdtemp(prefix="torture-"))
     folder.mkdir(parents=True, exist_ok=True)
     folder.chmod(0o755)
+    held = None if given.table else _hold(folder)
     table = Table(folder)
-    for part in given.again:
-        table.forget(part)
-    if not given.table:
+    if held:
+        if given.again or given.retry:
+            table.forget(lambda row: row["part"] in given.again or (given.retry and bool(row["wrong"])))
         _try(table, folder, {part: getattr(given, part) for part in PARTS}, 60 * given.minutes)
     print(table.show())
     print(f"{len(table.wrong)} wrong; results in {table.path}")
@@ -91,13 +94,18 @@ def main() -> None:
     sys.exit(1 if table.wrong else 0)
 
 
-def _try(table: Table, folder: Path, most: dict[str, int], seconds: float) -> None:
-    """All parts of the campaign that are not complete, in turn."""
-    held = (folder / "lock").open("w")
+def _hold(folder: Path) -> TextIO:
+    """One process at a time writes into a folder."""
+    file = (folder / "lock").open("w")
     try:
-        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         sys.exit(f"another process works in {folder}; --table shows what it has found so far")
+    return file
+
+
+def _try(table: Table, folder: Path, most: dict[str, int], seconds: float) -> None:
+    """All parts of the campaign that are not complete, in turn."""
     for left in ("cases", "reference", "trained", "finished", "interrupted", "library", "models"):
         shutil.rmtree(folder / left, ignore_errors=True)
     os.environ["UNWEAVE_CACHE"] = str(folder / "cache")

@@ -84,6 +84,18 @@ def test_a_turned_code_computes_the_same_images(decoder: object) -> None:
     torch.testing.assert_close(vae.decode(after).mean, pictures, atol=1e-4, rtol=1e-3)
 
 
+def test_an_isotropic_posterior_turns_exactly() -> None:
+    """Its one variance is that of every direction, so means turn and the deviations stay."""
+    torch.manual_seed(0)
+    vae = VAE.assemble((1, 32, 32), 3, posterior="IsotropicNormal").eval()
+    images = torch.rand(4, 1, 32, 32)
+    before, rotation = vae.encode(images), torch.linalg.qr(torch.randn(3, 3))[0]
+    CodeLayers.of(vae).rotate(rotation, torch.optim.Adam(vae.parameters()))
+    after = vae.encode(images)
+    torch.testing.assert_close(after.mean, before.mean @ rotation.T, atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(after.stddev, before.stddev, atol=0, rtol=0)
+
+
 def test_what_the_optimiser_keeps_turns_along() -> None:
     torch.manual_seed(0)
     vae = VAE.assemble((1, 32, 32), 2)

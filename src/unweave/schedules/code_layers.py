@@ -53,7 +53,7 @@ class CodeLayers(NamedTuple):
         """Turn the code, ``z -> rotation z``, so that the same images come out; what the optimiser keeps turns along.
 
         Means turn exactly. Log-variances turn with the squares of the rotation's elements: exactly for a permutation,
-        and to what a diagonal posterior can hold otherwise.
+        and to what a diagonal posterior can hold otherwise. The one that an isotropic posterior has stays as it is.
         """
         turn, squares = rotation.float(), rotation.square().float()
         for weight in (self.head.weight, self.head.bias):
@@ -69,7 +69,8 @@ class CodeLayers(NamedTuple):
     def _turn_head(self, values: Tensor, of_means: Tensor, of_variances: Tensor) -> None:
         means, log_variances = values[: self.latents], values[self.latents : 2 * self.latents]
         means.copy_(of_means @ means)
-        log_variances.copy_(of_variances @ log_variances)
+        if len(log_variances) == self.latents:  # one for all latents is the same in every direction
+            log_variances.copy_(of_variances @ log_variances)
 
 
 def _tensors(weight: Tensor, optimizer: torch.optim.Optimizer | None) -> list[tuple[Tensor, int]]:

@@ -73,7 +73,8 @@ KINDS: dict[str, Callable[[bytes, random.Random], bytes]] = {
     "more": lambda content, chance: content + chance.randbytes(40),
     "deep": lambda content, chance: b"[" * 6000,
 }
-PLACES = ("folder", "pipe", "gone", "unreadable", "other user")
+PLACES = ("folder", "pipe", "gone", *(("unreadable", "other user") if os.geteuid() == 0 else ()))
+"""What can lie in the place of a file; only root can take the part of another user."""
 
 
 class Scenes:

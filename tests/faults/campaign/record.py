@@ -5,6 +5,7 @@ import platform
 import subprocess
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,10 @@ class Table:
         for sentence in wrong:
             print(f"WRONG {name}: {sentence}", flush=True)
 
-    def forget(self, part: str) -> None:
-        """Let a part be tried again; what is known of it goes to another file."""
-        gone = [row for row in self.rows if row["part"] == part]
-        self.rows = [row for row in self.rows if row["part"] != part]
+    def forget(self, is_forgotten: Callable[[dict[str, Any]], bool]) -> None:
+        """Let some cases be tried again; what is known of them goes to another file."""
+        gone = [row for row in self.rows if is_forgotten(row)]
+        self.rows = [row for row in self.rows if row not in gone]
         self.done = {row["name"] for row in self.rows}
         with self.path.with_name("forgotten.jsonl").open("a") as file:
             file.writelines(json.dumps(row) + "\n" for row in gone)
