@@ -72,6 +72,16 @@ def test_train_and_sweep_name_each_other(
     )
     assert Config.read(Path(config)).data.name == "Circles"
     assert len(load(study).runs) == 6
+    search = "examples/search.yaml"
+    assert load(search).search.keys() == {"objective.beta"}
+    assert f"use unweave tune {search}" in told(capsys, "train", search)
+    assert f"use unweave tune {search}" in told(capsys, "sweep", search)
+
+
+def test_the_files_that_the_readme_names_exist() -> None:
+    named = set(re.findall(r"examples/[\w.]+", (ROOT / "README.md").read_text()))
+    assert {"examples/circles.yaml", "examples/betas.yaml", "examples/search.yaml"} <= named
+    assert all((ROOT / name).is_file() for name in named)
 
 
 def test_bare_unweave_shows_its_help() -> None:
