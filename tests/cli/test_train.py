@@ -140,9 +140,9 @@ def test_a_mistake_is_one_sentence_and_exit_code_2(
 
 def bad_data(tmp_path: Path, kind: str) -> Path:
     pictures = np.zeros((4, 32, 32), np.uint8)
-    if kind == "text file":
+    if kind == "broken picture":
         folder = image_folder(tmp_path / "images", "a.png")
-        (folder / "notes.txt").write_text("not an image")
+        (folder / "b.png").write_text("not an image")
         return folder
     if kind == "empty folder":
         return image_folder(tmp_path / "images")
@@ -157,7 +157,7 @@ def bad_data(tmp_path: Path, kind: str) -> Path:
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
-        ("text file", "notes.txt is not an image"),
+        ("broken picture", "b.png is not an image"),
         ("empty folder", "holds no images"),
         ("no images", "has no array called 'images' (it has: pictures)"),
         ("factors", "4 images but 3 rows of factors"),

@@ -71,7 +71,7 @@ def test_priors_from_words_train_and_are_scored(words: list[str], tmp_path: Path
     dataset = Arrays.from_arrays(
         run.dataset().sample(30, np.random.default_rng(0)).images.transpose(0, 2, 3, 1)
     )
-    codes = _encode(run.model(), dataset, 0, 2, lambda _: None)
+    codes = _encode(run.model(), (np.arange(30), dataset.at, None), 0, 2, lambda _: None)
     splits = config.prior.name in ("AnisotropicNormal", "StudentT")
     assert codes.kl.shape == (30, config.latents if splits else 1)
 
