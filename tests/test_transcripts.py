@@ -13,13 +13,18 @@ sys.path.insert(0, str(ROOT / "docs"))
 
 from make_transcripts import BLOCK, with_outputs  # noqa: E402
 
-PAGES = sorted(page for page in (ROOT / "docs").glob("*.md") if "```console\n$ " in page.read_text())
+PAGES = [
+    page
+    for page in sorted((ROOT / "docs").glob("*.md"))
+    if f"make_transcripts.py docs/{page.name}" in page.read_text()
+]
+IDENTITY = re.compile(r"(?<=-)[0-9a-f]{8}\b")
 NUMBER = re.compile(r"-?\d[\d,.:]*(?:e-?\d+)?|\bnan\b")
 
 
 def without_numbers(text: str) -> list[str]:
-    """The lines of the console blocks; numbers, and blanks that align them, do not count."""
-    lines = "\n".join(BLOCK.findall(text)).splitlines()
+    """The lines of the console blocks; numbers, identities (of paths), and blanks that align them, do not count."""
+    lines = IDENTITY.sub("identity", "\n".join(BLOCK.findall(text))).splitlines()
     return [re.sub(r"[ ─━]+", " ", NUMBER.sub("N", line)).strip() for line in lines]
 
 
