@@ -16,7 +16,7 @@ check: $(READY)  ## style and types
 	$(BIN)/mypy
 
 test: check  ## style, types and all tests except the slow ones
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto -m "not slow"
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal -m "not slow"
 
 test-slow: $(READY)  ## the tests that take minutes
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m slow

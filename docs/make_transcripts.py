@@ -16,7 +16,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"```console\n(.*?)```", re.DOTALL)
-WIDTH = "110"
+WIDTH = "400"  # a path in a message must not be broken into two lines
 
 
 def run(command: str, folder: Path) -> str:
