@@ -13,7 +13,7 @@ from pathlib import Path
 
 from unweave import artefacts
 from unweave.models import load
-from unweave.models.saving import _rounded
+from unweave.models.saving import rounded
 from unweave.runs import status, weights
 from unweave.runs.evaluation import evaluate
 from unweave.runs.run import Run
@@ -28,7 +28,7 @@ def keep(run: Path, name: str, metrics: list[str] | None) -> Path:
         shutil.copytree(run, copy)
         path = copy / status.WEIGHTS
         model = load(copy)
-        artefacts.write(path, weights.pack(_rounded(model.model.state_dict(), "float16"), model.about))
+        artefacts.write(path, weights.pack(rounded(model.model.state_dict(), "float16"), model.about))
         for file in ("codes.npz", status.SCORES, "relations.json"):
             (copy / file).unlink(missing_ok=True)
         evaluate(Run(copy), metrics=metrics)

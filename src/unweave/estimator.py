@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from unweave.data import Arrays
 from unweave.errors import UnweaveError
+from unweave.image_input import image_input
 from unweave.memory import Budget
 from unweave.metrics import score_all
 from unweave.metrics.metric import Encoded
@@ -20,6 +21,9 @@ from unweave.slots import PartLike
 from unweave.training import train
 from unweave.training.randomness import seed_torch
 from unweave.vae import VAE
+
+BLOCK = 256
+"""Images that are measured at a time."""
 
 IMAGES = {"encoder": "Conv", "decoder": "Deconv", "likelihood": "Bernoulli"}
 VECTORS: dict[str, Any] = {
@@ -185,8 +189,8 @@ class Disentangler(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstima
         total = 0.0
         with torch.random.fork_rng(devices=[]):
             seed_torch(self.random_state, "noise")
-            for part in self.vae_._blocks(images, 256):
-                found = self.vae_.measure(part)
+            for start in range(0, len(images), BLOCK):
+                found = self.vae_.measure(image_input(images[start : start + BLOCK], self.image_shape_))
                 assert found.nll is not None
                 total -= float(found.nll.sum() + found.kl.sum())
         return total / len(images)

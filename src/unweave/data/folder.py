@@ -81,25 +81,15 @@ class Folder(IndexedDataset):
         if not self.files:
             raise UnweaveError(f"folder {root} holds no image that can be read")
         self.values: tuple[NDArray[Any], ...] = ()
-        self._by_table = False
         known = find_labels(root, self.files, labels)
         if known is None:
             self._store(pixels)
             return
         logger.info("%s", known.summary)
         self.values = known.values
-        self._by_table = known.by_table
+        # Runs that were begun before folders' names were read go on.
+        self.factors_identify = known.by_table
         self._store(pixels, known.space, known.classes)
-
-    def fingerprint(self) -> str:
-        """A hash of the images, and of their factors if a table gives them."""
-        if self._by_table:
-            return super().fingerprint()
-        rows, self.rows = self.rows, None  # folders' names are in no run that was begun before they were read
-        try:
-            return super().fingerprint()
-        finally:
-            self.rows = rows
 
 
 def _channels(files: tuple[Path, ...], background: str) -> int:

@@ -34,6 +34,8 @@ class IndexedDataset(Dataset):
 
     count: int
     rows: FactorIndex | None
+    factors_identify: bool = True
+    """Whether other factors of the same images make other data, for a run that goes on."""
 
     def _store(
         self,
@@ -105,7 +107,7 @@ class IndexedDataset(Dataset):
         chosen = np.unique(np.linspace(0, self.count - 1, min(self.count, _SHOWN)).astype(np.int64))
         digest = hashlib.sha256(repr((self.count, self.image_shape)).encode())
         digest.update(np.ascontiguousarray(self._take(chosen)).data)
-        if self.rows is not None and self.rows.classes is not None:
+        if self.factors_identify and self.rows is not None and self.rows.classes is not None:
             digest.update(np.ascontiguousarray(self.rows.classes).data)
         return digest.hexdigest()[:16]
 

@@ -65,7 +65,7 @@ def save(
     about = weights.About(model.config, model.data, model.about.step, made, model.about.version)
     files = {
         publishing.CONFIG: model.config.to_yaml().encode(),
-        WEIGHTS: weights.pack(_rounded(model.model.state_dict(), precision), about),
+        WEIGHTS: weights.pack(rounded(model.model.state_dict(), precision), about),
         CARD: card(model, folder.name, licence).encode(),
         TRAVERSAL: _picture(model),
     }
@@ -80,8 +80,14 @@ def save(
     return folder
 
 
-def _rounded(tensors: "Mapping[str, Tensor]", precision: Precision) -> "dict[str, Tensor]":
-    """Tensors of numbers with a fraction in 16 bits, if that is asked for; the others as they are."""
+def rounded(tensors: "Mapping[str, Tensor]", precision: Precision) -> "dict[str, Tensor]":
+    """Tensors of numbers with a fraction in 16 bits, if that is asked for; the others as they are.
+
+    Example:
+        >>> import torch
+        >>> rounded({"a": torch.ones(1), "n": torch.tensor(3)}, "float16")
+        {'a': tensor([1.], dtype=torch.float16), 'n': tensor(3)}
+    """
     if precision == "float32":
         return dict(tensors)
     small = {
