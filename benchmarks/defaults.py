@@ -1,12 +1,13 @@
 """What `unweave train DATA` reaches with nothing else said, for every data set that makes itself.
 
-    python benchmarks/defaults.py --state FOLDER [--data DSprites Circles] [--json benchmarks/results/defaults.json]
-                                  [--picture docs/pictures/defaults.png]
+    python benchmarks/defaults.py --state FOLDER [--data DSprites Circles] [--picture docs/pictures/defaults.png]
 
 Each data set is trained as recommended (`runs/recommended.toml`), with seed 0 as a user would get it, in a run of the
-state folder: the same command resumes. The table has the training, the processor seconds of one core, the share of the
-images' variance that reconstructions explain (0: the mean image for everything; 1: every pixel), the KL, the latents
-used, MIG, FactorVAE score, DCI and, where the data have positions, geometry.
+state folder: the same command resumes. What has ended is added to `benchmarks/results/defaults.json` (`--results`) with
+the identity of its config; a data set that stands there with the config of today is not trained again. The table has
+the training, the processor seconds of one core, the share of the images' variance that reconstructions explain (0: the
+mean image for everything; 1: every pixel), the KL, the latents used, MIG, FactorVAE score, DCI and, where the data have
+positions, geometry.
 """
 
 import argparse
@@ -28,12 +29,12 @@ SETS = (
     *("DSprites", "ColoredSprites", "BusySprites", "Circles", "XYSquares"),
     *("Shapes3D", "Objects3D", "Glyphs", "Pinwheel"),
 )
+RESULTS = Path(__file__).parent / "results" / "defaults.json"
 SHOWN = ("kl", "latents_used", "mig", "factor_vae_score", "dci", "geometry")
 
 
-def measure(name: str, state: Path) -> dict[str, Any]:
+def measure(name: str, config: Config, state: Path) -> dict[str, Any]:
     """Train a data set as recommended, or go on; score it."""
-    config = Config.read(words=[f"data={name}", "training=recommended"])
     run = Run.create(config, state / name)
     times = state / f"{name}.json"
     spent = atomic.read_json(times, default={"cpu": 0.0})["cpu"]
@@ -48,6 +49,7 @@ def measure(name: str, state: Path) -> dict[str, Any]:
     errors = np.square(run.model().reconstruct(images) - floats).sum()
     return {
         "data": name,
+        "identity": config.identity,
         "training": config.training,
         "cpu": spent,
         "explained": 1 - float(errors / np.square(floats - floats.mean(0)).sum()),
@@ -78,21 +80,22 @@ def main() -> None:
     )
     parser.add_argument("--state", type=Path, required=True)
     parser.add_argument("--data", nargs="+", default=list(SETS), choices=sorted(DATASETS))
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
-    results = []
+    ended = {row["data"]: row for row in atomic.read_json(options.results, default=[])}
     for name in options.data:
-        results.append(measure(name, options.state))
-        row = results[-1]
+        config = Config.read(words=[f"data={name}", "training=recommended"])
+        if ended.get(name, {}).get("identity") != config.identity:
+            ended[name] = measure(name, config, options.state)
+            atomic.write_json(options.results, [ended[key] for key in SETS if key in ended])
+        row = ended[name]
         print(
             f"| {name} | {row['training']} | {row['cpu']:.0f} | {row['explained']:.3f} | "
             + " | ".join(f"{row[key]:.2f}" if key in row else "" for key in SHOWN)
             + " |",
             flush=True,
         )
-    if options.json:
-        atomic.write_json(options.json, results)
     if options.picture:
         draw(options.state, options.data, options.picture)
 

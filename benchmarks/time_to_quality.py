@@ -1,8 +1,8 @@
 """Processor time of one core until a model is good, for several ways of training in one run.
 
     python benchmarks/time_to_quality.py list
-    python benchmarks/time_to_quality.py run speed --state FOLDER [--seeds 300 301 302 303 304]
-    python benchmarks/time_to_quality.py table --state FOLDER --json benchmarks/results/time_to_quality.json
+    python benchmarks/time_to_quality.py run speed --state FOLDER [--seeds 300 301 302 303 304] [--ways Muon]
+    python benchmarks/time_to_quality.py table
 
 A *trial* is one way of training with one seed. All trials of a seed take turns, a few dozen steps each, in one process,
 so that whatever else runs on the machine falls on all alike. Counted is the processor time of training steps alone; at
@@ -10,7 +10,9 @@ growing distances a trial is measured on images that it does not train on: recon
 and KL, in nats per image. A trial ends at its last step, when its reconstruction has reached the level twice in a row
 (groups with a level), or when its budget is spent; then it is scored (MIG, FactorVAE score, DCI) on 10,000 codes.
 
-States and curves are written to the state folder every half minute: the same command resumes.
+States and curves are written to the state folder every half minute: the same command resumes. What has ended is
+added to `benchmarks/results/time_to_quality.json` (`--results`), with its settings; a trial that stands there is not
+repeated, so the campaign can go on over many days and machines.
 
 Where a trial ends above the level, the time at which it would arrive is extrapolated: a straight line through the
 last half of its curve, reconstruction against the logarithm of time. Loss curves flatten, so that is a lower bound, and
@@ -51,7 +53,9 @@ UNFOLDING = (
     *("learning_rate=1.5e-3", "optimizer=Muon", "optimizer.begins=0.22", "optimizer.adam_rate=0.6667"),
     "schedule=Unfolding",
 )
+COLOURED = ("data=coloredsprites", "decoder=SpatialBroadcast", "batch_size=16")
 SCORES = ("mig", "factor_vae_score", "dci")
+RESULTS = Path(__file__).parent / "results" / "time_to_quality.json"
 TURN = 25
 """Steps of one turn of a trial."""
 
@@ -78,7 +82,7 @@ GROUPS = {
             "Adam 5e-4": ("data=dsprites", *_steps(ADAM_5, 10**6)),
             "Adam 1e-4": ("data=dsprites", *_steps(ADAM_1, 10**6)),
         },
-        {"Muon": 1e9, "Adam 5e-4": 1200.0, "Adam 1e-4": 600.0},
+        {"Muon": 1e9, "Adam 5e-4": 1000.0, "Adam 1e-4": 500.0},
         level=45.0,
     ),
     "levers": Group(
@@ -108,6 +112,30 @@ GROUPS = {
             "Adam 5e-4, beta 4": ("data=dsprites", "objective.beta=4", *_steps(ADAM_5, 14_000)),
         },
         {},
+    ),
+    "hour": Group(
+        "60 minutes of a core",
+        {
+            "Unfolding": ("data=dsprites", *_steps(UNFOLDING, 33_000)),
+            "Unfolding, beta 2": ("data=dsprites", "objective.beta=2", *_steps(UNFOLDING, 33_000)),
+        },
+        {},
+    ),
+    "shapes": Group(
+        "3D Shapes, ten minutes of a core: Unfolding against the usual way",
+        {
+            "Unfolding": ("data=shapes3d", *_steps(UNFOLDING, 5000)),
+            "Adam 5e-4, beta 4": ("data=shapes3d", "objective.beta=4", *_steps(ADAM_5, 10**6)),
+        },
+        {"Adam 5e-4, beta 4": 600.0},
+    ),
+    "coloured": Group(
+        "Coloured sprites with the broadcast decoder, 20 minutes of a core: Unfolding against the usual way",
+        {
+            "Unfolding": (*COLOURED, *_steps(UNFOLDING, 4000)),
+            "Adam 5e-4, beta 4": (*COLOURED, "objective.beta=4", *_steps(ADAM_5, 10**6)),
+        },
+        {"Adam 5e-4, beta 4": 1200.0},
     ),
 }
 
@@ -224,9 +252,20 @@ def trials(name: str, state: Path, seed: int) -> dict[str, Trial]:
     }
 
 
-def run(name: str, state: Path, seeds: list[int]) -> None:
+Key = tuple[str, str, int, str]
+"""Group, way, seed and settings of a trial."""
+
+
+def run(
+    name: str, ways: list[str], state: Path, seeds: list[int], ended: dict[Key, dict[str, Any]]
+) -> Iterator[None]:
+    """Train what has not ended yet; yields whenever a trial has."""
     for seed in seeds:
-        waiting = {way: trial for way, trial in trials(name, state, seed).items() if not trial.done}
+        waiting = {
+            way: trial
+            for way, trial in trials(name, state, seed).items()
+            if way in ways and not trial.done and (name, way, seed, _settings(name, way)) not in ended
+        }
         for trial in waiting.values():
             trial.open()
         while waiting:
@@ -236,6 +275,11 @@ def run(name: str, state: Path, seeds: list[int]) -> None:
                     last, scores = trial.state["curve"][-1], trial.state["scores"]
                     print(f"seed {seed}, {way}: {last} {scores}", flush=True)
                     del waiting[way]
+                    yield
+
+
+def _settings(name: str, way: str) -> str:
+    return " ".join(GROUPS[name].ways[way])
 
 
 def arrival(curve: list[dict[str, float]], level: float) -> tuple[float, bool]:
@@ -253,19 +297,27 @@ def arrival(curve: list[dict[str, float]], level: float) -> tuple[float, bool]:
     return (math.exp((level - offset) / slope) if slope < 0 else math.inf), False
 
 
-def rows(state: Path) -> Iterator[dict[str, Any]]:
+def read(results: Path) -> dict[Key, dict[str, Any]]:
+    """The trials that ended before, as they were stored."""
+    rows = atomic.read_json(results, default=[])
+    return {(row["group"], row["way"], row["seed"], row["settings"]): row for row in rows}
+
+
+def gathered(state: Path) -> dict[Key, dict[str, Any]]:
+    """The trials of a state folder that have ended."""
+    found = {}
     for name, group in GROUPS.items():
         for way in group.ways:
             for folder in sorted((state / name).glob(f"{way}-*".replace(" ", "_"))):
-                found = atomic.read_json(folder / "trial.json", default={})
-                if "scores" in found:
-                    yield {
-                        "group": name,
-                        "way": way,
-                        "seed": int(folder.name.rsplit("-", 1)[1]),
-                        "curve": found["curve"],
-                        "scores": found["scores"],
-                    }
+                trial = atomic.read_json(folder / "trial.json", default={})
+                if "scores" in trial:
+                    row = {"group": name, "way": way, "seed": int(folder.name.rsplit("-", 1)[1])}
+                    row |= {"settings": _settings(name, way), "scores": trial["scores"]}
+                    curve = [
+                        {key: round(value, 3) for key, value in point.items()} for point in trial["curve"]
+                    ]
+                    found[name, way, row["seed"], row["settings"]] = row | {"curve": curve}
+    return found
 
 
 def table(results: list[dict[str, Any]]) -> None:
@@ -301,7 +353,8 @@ def main() -> None:
     parser.add_argument("group", nargs="?", choices=list(GROUPS))
     parser.add_argument("--state", type=Path)
     parser.add_argument("--seeds", type=int, nargs="+", default=[300, 301, 302, 303, 304])
-    parser.add_argument("--json", type=Path)
+    parser.add_argument("--ways", nargs="+", help="of the group; all")
+    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     if options.action == "list":
         for name, group in GROUPS.items():
@@ -310,16 +363,17 @@ def main() -> None:
                 + "\n  ".join(f"{way}: {' '.join(words)}" for way, words in group.ways.items())
             )
         return
-    if options.state is None:
-        parser.error("--state FOLDER is needed: where trials are kept")
+    ended = read(options.results)
     if options.action == "run":
-        if options.group is None:
-            parser.error(f"name a group: {', '.join(GROUPS)}")
-        run(options.group, options.state, options.seeds)
-    results = list(rows(options.state))
-    table(results)
-    if options.json:
-        atomic.write_json(options.json, results)
+        if options.group is None or options.state is None:
+            parser.error(f"name a group ({', '.join(GROUPS)}) and --state FOLDER, where trials are kept")
+        ways = options.ways or list(GROUPS[options.group].ways)
+        if unknown := set(ways) - set(GROUPS[options.group].ways):
+            parser.error(f"the group {options.group} has no {', '.join(sorted(unknown))}: see `list`")
+        for _ in run(options.group, ways, options.state, options.seeds, ended):
+            ended |= gathered(options.state)
+            atomic.write_json(options.results, list(ended.values()))
+    table(list(ended.values()))
 
 
 if __name__ == "__main__":
