@@ -1,5 +1,6 @@
 """Machine settings: harmless to repeat, same numbers in every process."""
 
+import math
 import platform
 import subprocess
 import sys
@@ -65,3 +66,18 @@ def test_freed_memory_is_kept_only_where_glibc_is(monkeypatch: pytest.MonkeyPatc
     assert cpu.keep_freed_memory() == (platform.libc_ver()[0] == "glibc")
     monkeypatch.setattr(platform, "libc_ver", lambda: ("", ""))
     assert cpu.keep_freed_memory() is False
+
+
+@pytest.mark.parametrize(("decay", "left"), [(0.9, 4), (0.95, 9)])
+def test_a_moment_without_gradient_stays_denormal_for_ever_unless_flushed(decay: float, left: int) -> None:
+    """k times the smallest number, times the decay, rounds to k again where k (1 - decay) < 1/2: it never is zero."""
+    smallest = 2.0**-149
+    moment = torch.tensor([1e-37])
+    for _ in range(20_000):
+        moment.mul_(decay)
+    assert moment.item() == left * smallest
+    flushed = torch.tensor([1e-37])
+    with cpu.flushed_denormals():
+        for _ in range(round(87 / -math.log(decay))):
+            flushed.mul_(decay)
+    assert flushed.item() == 0
