@@ -29,10 +29,18 @@ A recipe states each claim of its figure as a number: a difference of means, a r
 number is random, the claim shows if a two-sided test gives p < 0.05 with the right sign (Welch's t between groups of seeds, Student's t for
 pairs, a permutation test for rank correlations, a binomial test for proportions).
 
-- **agrees**: it shows, and the published number lies inside our 95 % interval or within the tolerance that the recipe states; for exact
-  numbers, within the tolerance.
-- **same direction**: it shows, but the published number differs, or there is none.
-- **does not show at this scale**: everything else. A claim that does not show in a hundredth of the steps is not thereby refuted.
+- **agrees**: it shows, the published number lies inside our 95 % interval, and that interval is at most half as wide as the published effect
+  (a wide interval contains everything); for exact numbers, within the tolerance that the recipe states.
+- **same direction**: it shows, but the published number differs, our interval is too wide to tell, or there is none.
+- **by construction**: an identity, or a value that the code solves for. It checks the code and is no evidence for the claim.
+- **does not show at this scale**: neither direction is sure. *Too few runs* beside it: with these runs the published effect (where none is
+  published, two standard deviations between seeds) would have shown with less than 80 % power. A claim that does not show in a hundredth of the
+  steps is not thereby refuted.
+- **opposite**: a significant effect against the claim.
+
+Several tests of one result are corrected for their number by Holm's method, and the corrected p decides; `unweave reproduce check` prints both, and p
+corrected over all tests of a paper. Each result holds the values of every seed: `unweave reproduce check` computes every verdict and p again from them,
+without training, and names results whose runs are not those planned today. Fresh replicas: `unweave reproduce ID --first-seed 100 [--seeds 5]`.
 
 The verdict on a recipe is the verdict on its weakest claim. {tally} The minutes were measured on a machine with two cores on which up to ten
 runs were active at once: alone, a run takes a fifth to a half of them.

@@ -117,7 +117,7 @@ def test_figure_8_is_the_closed_form() -> None:
         np.testing.assert_allclose(found.levels["observations"], exact, atol=1e-8)
     conclusion = figure_8.figure_8(Job(RECIPES["rec-fig8"], "smoke"))
     assert [row[1] for row in conclusion.rows[1:]] == ["1", "2", "2", "2", "2", "3", "4", "7"]
-    assert conclusion.findings[0].value < -0.9 and conclusion.findings[1].verdict == "agrees"
+    assert conclusion.findings[0].value < -0.9 and conclusion.findings[1].verdict == "by construction"
 
 
 def test_printed_numbers_of_xysquares_are_their_closed_forms() -> None:

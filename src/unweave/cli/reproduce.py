@@ -77,12 +77,16 @@ def slot_flags(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--keep", is_flag=True, help="Save results and costs in the repository (for developers of unweave)."
 )
+@click.option("--seeds", type=click.IntRange(min=2), help="Number of replicas of every model.")
+@click.option("--first-seed", type=click.IntRange(min=0), help="Seed of the first replica; others follow it.")
 @execution_flags
 def reproduce(
     words: tuple[str, ...],
     scale: "Scale",
     dry_run: bool,
     keep: bool,
+    seeds: int | None,
+    first_seed: int | None,
     execution: Execution,
     **slots: str | None,
 ) -> None:
@@ -92,6 +96,9 @@ def reproduce(
       unweave reproduce list               every figure and table: claim, published numbers, cost, status
       unweave reproduce sbd-fig4           what two cores can show of it, in minutes
       unweave reproduce all --scale smoke  a check that all of them run
+      unweave reproduce check              every stored verdict computed again from the values of each seed
+      unweave reproduce rec-fig11 --first-seed 100
+                                           the same with seeds that nobody has looked at
       unweave reproduce rec-fig11 --decoder SpatialBroadcast
                                            your own idea in place of the paper's
       unweave reproduce sbd-fig4 --decoder my_parts:TinyDecoder --decoder.width 4
@@ -110,8 +117,14 @@ def reproduce(
         for line in result_pages.listing(catalogue.find(ids[1:] or ["all"]), root):
             click.echo(line)
         return
+    if ids[:1] == ["check"]:
+        _check(ids[1:] or ["all"])
+        return
     flags = [f"{slot}={part}" for slot, part in slots.items() if part]
     changes = _read_changes([*flags, *(word for word in words if "=" in word)])
+    replicas = {"count": seeds, "first": first_seed}
+    if chosen := {key: value for key, value in replicas.items() if value is not None}:
+        changes["seeds"] = chosen
     recipes = catalogue.find(ids)
     if not recipes:
         raise UnweaveError("which figure or table? unweave reproduce list shows all of them")
@@ -120,6 +133,35 @@ def reproduce(
         _print_costs(request, execution)
     else:
         _reproduce(request, execution)
+
+
+def _check(ids: Sequence[str]) -> None:
+    """Compute the published results again; print all findings, and what does not come out as it is stored."""
+    from unweave.recipes import catalogue
+    from unweave.recipes.check import check, table
+    from unweave.recipes.published_results import evidence, published_results
+
+    chosen = {recipe.id: recipe for recipe in catalogue.find(ids)}
+    published = [known.result for known in published_results().values() if known.result is not None]
+    results = [result for result in published if result.id in chosen]
+    print_table(table(results))
+    checked = [check(result, chosen[result.id], evidence(result.name)) for result in results]
+    for each in checked:
+        if each.unproved:
+            click.echo(f"{each.name}: {len(each.unproved)} findings hold no values to compute them from")
+        if each.stale:
+            click.echo(f"{each.name}: stale: {each.stale}")
+        for sentence in each.wrong:
+            click.echo(sentence)
+    wrong = sum(not each.ok for each in checked)
+    proved = sum(not each.unproved for each in checked)
+    missing = len(chosen) - len({result.id for result in results})
+    click.echo(
+        f"{len(checked)} results: {proved} computed again, {wrong} of them wrong; {len(checked) - proved} without "
+        f"values; {sum(bool(each.stale) for each in checked)} stale; {missing} ids without a result"
+    )
+    if wrong:
+        raise UnweaveError(f"{wrong} results do not come out as they are stored")
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from unweave import atomic
 from unweave.errors import UnweaveError
+from unweave.recipes.evidence import EVIDENCE
 from unweave.recipes.recipe import SCALES, Scale
 from unweave.recipes.reproduce import Cost, Result, read_result
 
@@ -18,6 +20,7 @@ FOLDER = Path(__file__).parents[1] / "published"
 DOCS = Path(__file__).parents[3] / "docs" / "results"
 COSTS = "costs.json"
 RESULTS = "results"
+EVIDENCE_OF_RESULTS = "evidence"
 
 
 @dataclass(frozen=True)
@@ -76,7 +79,7 @@ def publish_cost(name: str, scale: Scale, cost: Cost, folder: Path = FOLDER) -> 
 def publish(
     result: Result, cost: Cost, pictures: Path, folder: Path = FOLDER, docs: Path | None = None
 ) -> Path:
-    """Add a result to the published ones, with its cost, and its pictures to the docs; of a smoke test only the cost.
+    """Add a result to the published ones, with its cost, pictures and runs; of a smoke test the cost alone.
 
     Args:
         result: of the recipe.
@@ -104,7 +107,22 @@ def publish(
         _small_copy(pictures / f"{name}.png", docs / "pictures" / f"{result.name}-{name}.png")
     path = _path_of_result(result.name, folder)
     atomic.write_json(path, dict(vars(result)))
+    kept = docs / EVIDENCE_OF_RESULTS / f"{result.name}.json"
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    atomic.write_json(kept, json.loads((pictures / EVIDENCE).read_text()))
     return path
+
+
+def evidence(name: str, docs: Path | None = None) -> dict[str, Any] | None:
+    """The runs that a published result was made from, in a clone of the repository; none if they are not recorded.
+
+    Example:
+        >>> evidence("no-such-recipe") is None
+        True
+    """
+    path = (DOCS if docs is None else docs) / EVIDENCE_OF_RESULTS / f"{name}.json"
+    found: dict[str, Any] | None = json.loads(path.read_text()) if path.exists() else None
+    return found
 
 
 def _known(name: str, folder: Path, costs: Mapping[str, Mapping[Scale, Cost]]) -> PublishedResult:

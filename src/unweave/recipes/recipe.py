@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from unweave.data.catalogue import LIKENESSES, catalogue
 from unweave.errors import UnweaveError
-from unweave.recipes.claims import Finding, Verdict, worst
+from unweave.recipes.claims import Finding, Verdict, corrected, worst
 from unweave.runs.config import SLOTS, Config, merge
 from unweave.runs.run import Run
 from unweave.runs.study import Study
@@ -32,6 +32,9 @@ Plan = Callable[[Scale], Mapping[str, Any]]
 
 DataRead = Callable[[], Sequence[Mapping[str, Any]]]
 """The data sets that a conclusion reads."""
+
+SEEDS = "seeds"
+"""The key of changes that chooses other replicas: a mapping with ``count``, ``first`` or both."""
 
 Tell = Callable[[str], None]
 """Receives short texts on what is being computed."""
@@ -69,9 +72,14 @@ class Conclusion:
     pictures: Mapping[str, "Figure"] = field(default_factory=dict)
 
     @property
+    def judged(self) -> list[Finding]:
+        """The findings, with p corrected for their number."""
+        return corrected(self.findings)
+
+    @property
     def verdict(self) -> Verdict:
         """The verdict on the weakest claim."""
-        return worst([finding.verdict for finding in self.findings])
+        return worst([finding.verdict for finding in self.judged])
 
 
 @dataclass(frozen=True)
@@ -129,7 +137,7 @@ class Recipe:
 
     def where_changed(self, scale: Scale, changes: Mapping[str, Any]) -> str:
         """Which runs the user's changes are made in, as a phrase: every run, or the place of the paper's own method."""
-        plain, study = self.study(scale), self.study(scale, changes)
+        plain, study = self.study(scale), self.study(scale, {k: v for k, v in changes.items() if k != SEEDS})
         assert plain is not None and study is not None
         pairs = list(zip(plain.runs, study.runs, strict=True))
         same = {before.variant for before, after in pairs if before.config == after.config}
@@ -137,13 +145,20 @@ class Recipe:
         return f"in the place of {', '.join(other)}" if same and other else "in every run"
 
     def study(self, scale: Scale, changes: Mapping[str, Any] | None = None) -> Study | None:
-        """The runs of a scale, with the user's changes."""
+        """The runs of a scale, with the user's changes; :data:`SEEDS` among these chooses other replicas."""
         if self.runs is None:
             if changes:
                 raise UnweaveError(f"{self.id} trains nothing: {', '.join(changes)} cannot be changed")
             return None
         study = Study.of(self.runs(scale), name=self.id)
-        return study if not changes else _changed(study, changes)
+        own = {key: value for key, value in (changes or {}).items() if key != SEEDS}
+        if "seed" in own:
+            raise UnweaveError(
+                f"seed={own['seed']} would make all replicas of {self.id} one run and count it several times: choose "
+                f"other replicas with --first-seed {own['seed']}, and their number with --seeds"
+            )
+        study = _changed(study, own) if own else study
+        return _with_replicas(study, changes[SEEDS]) if changes and SEEDS in changes else study
 
     def stand_ins(self, scale: Scale, changes: Mapping[str, Any] | None = None) -> "list[StandIn]":
         """The data sets that stand in for the paper's at a scale; none where the user chose the data."""
@@ -151,6 +166,13 @@ class Recipe:
             return []
         read = {str(k): each for k, each in enumerate(self.data() if self.data is not None else ())}
         return stand_ins_of({"read": read, "runs": self.runs(scale) if self.runs is not None else {}})
+
+
+def _with_replicas(study: Study, seeds: Mapping[str, int]) -> Study:
+    """The study with other seeds: ``count`` of them from ``first`` on; what is not given is as it was."""
+    count = seeds.get("count", max(len(runs) for runs in study.variants.values()))
+    first = seeds.get("first", min(run.config.seed for run in study.runs))
+    return study.with_seeds(list(range(first, first + count)))
 
 
 def _changed(study: Study, changes: Mapping[str, Any]) -> Study:
@@ -195,14 +217,24 @@ def changes_text(changes: Mapping[str, Any]) -> str:
     Example:
         >>> changes_text({"decoder": {"name": "SpatialBroadcast", "depth": 3}, "steps": 5})
         'decoder=SpatialBroadcast decoder.depth=3 steps=5'
+        >>> changes_text({"steps": 5, "seeds": {"count": 5, "first": 100}})
+        'steps=5 --seeds 5 --first-seed 100'
     """
     words = []
+    seeds = changes.get(SEEDS, {})
+    flags = [
+        f"--{flag} {seeds[key]}"
+        for key, flag in (("count", "seeds"), ("first", "first-seed"))
+        if key in seeds
+    ]
     for key, value in changes.items():
+        if key == SEEDS:
+            continue
         for option, given in value.items() if isinstance(value, Mapping) else [("", value)]:
             name = key if option in ("", "name") else f"{key}.{option}"
             text = given if isinstance(given, str) else json.dumps(given)
             words.append(shlex.quote(f"{name}={text}"))
-    return " ".join(words)
+    return " ".join([*words, *flags])
 
 
 RECIPES: dict[str, Recipe] = {}

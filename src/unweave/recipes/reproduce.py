@@ -12,7 +12,8 @@ from unweave import atomic
 from unweave.errors import UnweaveError
 from unweave.plots import save
 from unweave.recipes.claims import FindingRecord, Verdict
-from unweave.recipes.recipe import Job, Recipe, Scale, changes_text
+from unweave.recipes.evidence import EVIDENCE, evidence_of
+from unweave.recipes.recipe import SEEDS, Job, Recipe, Scale, changes_text
 from unweave.runs.executors import Event, Executor
 from unweave.runs.rehearsal import rehearse
 from unweave.runs.status import seconds_taken
@@ -93,7 +94,9 @@ def folder_name(name: str, changes: str) -> str:
     """
     if not changes:
         return name
-    letters = "".join(c if c.isalnum() or c in ".-" else "-" for c in changes.replace(" ", "+"))
+    letters = "".join(
+        c if c.isalnum() or c in ".-" else "-" for c in changes.replace("--", "").replace(" ", "+")
+    )
     return f"{name}+{letters if len(letters) <= 60 else hashlib.sha256(changes.encode()).hexdigest()[:8]}"
 
 
@@ -222,7 +225,11 @@ def conclude(
     for stand_in in recipe.stand_ins(scale, changes):
         job.note(stand_in.sentence)
     if changes and deviates(changes):
-        job.note(f"Not the paper's protocol: {words} {recipe.where_changed(scale, changes)}.")
+        own = changes_text({key: value for key, value in changes.items() if key != SEEDS})
+        job.note(f"Not the paper's protocol: {own} {recipe.where_changed(scale, changes)}.")
+    if changes and SEEDS in changes and sweep is not None:
+        seeds = sorted({member.run.config.seed for member in sweep.members})
+        job.note(f"An independent replication: {len(seeds)} seeds, {seeds[0]} to {seeds[-1]}.")
     result = Result(
         id=recipe.id,
         scale=scale,
@@ -231,7 +238,7 @@ def conclude(
         claim=recipe.claim,
         published=recipe.published,
         rows=[[str(cell) for cell in row] for row in conclusion.rows],
-        findings=[finding.to_json() for finding in conclusion.findings],
+        findings=[finding.to_json() for finding in conclusion.judged],
         verdict=conclusion.verdict,
         notes=job.notes,
         pictures=list(conclusion.pictures),
@@ -241,17 +248,18 @@ def conclude(
     cost = Cost(len(runs), sum(map(seconds_taken, runs)), time.perf_counter() - started)
     atomic.write_json(folder / RESULT, dict(vars(result)))
     atomic.write_json(folder / COST, dict(vars(cost)))
+    atomic.write_json(folder / EVIDENCE, evidence_of(sweep))
     return folder, result, cost
 
 
 def deviates(changes: Mapping[str, Any]) -> bool:
-    """Whether changes depart from the paper's protocol; to read the original file of its data does not.
+    """Whether changes depart from the paper's protocol; the original file of its data and other seeds do not.
 
     Example:
         >>> deviates({"data": {"source": "file"}}), deviates({"data": {"source": "file"}, "steps": 5})
         (False, True)
     """
-    return dict(changes) != {"data": {"source": "file"}}
+    return any(value != {"source": "file"} for key, value in changes.items() if key != SEEDS)
 
 
 def read_result(path: Path) -> Result:
@@ -275,9 +283,18 @@ def summary(result: Result) -> list[list[str]]:
         >>> from unweave.recipes.claims import equal
         >>> found = [equal("x", 1.0, 1.0).to_json()]
         >>> summary(Result("a", "small", "", "", "", "", [], found, "agrees", [], [], ""))[1]
-        ['x', '1', '', '1', 'exact', 'agrees']
+        ['x', '1', '', '1', 'exact', '', '', 'agrees']
     """
-    head = ["claim as a number", "ours", "95 % interval", "published", "p", "verdict"]
+    head = [
+        "claim as a number",
+        "ours",
+        "95 % interval",
+        "published",
+        "p",
+        "p (Holm)",
+        "detectable",
+        "verdict",
+    ]
     rows = [head]
     for found in result.findings:
         low, high = found["low"], found["high"]
@@ -288,10 +305,17 @@ def summary(result: Result) -> list[list[str]]:
                 f"{_number(low)} to {_number(high)}" if low is not None and high is not None else "",
                 _number(found["published"]) if found["published"] is not None else "not given",
                 "exact" if found["p"] is None else chance(found["p"]),
-                found["verdict"],
+                "" if (adjusted := found.get("corrected")) is None else chance(adjusted),
+                "" if (least := found.get("detectable")) is None else _number(least),
+                found["verdict"] + (", too few runs" if _is_powerless(found) else ""),
             ]
         )
     return rows
+
+
+def _is_powerless(found: FindingRecord) -> bool:
+    """Whether a claim that does not show could not have shown: the runs are too few for the published effect."""
+    return found["verdict"] == "does not show at this scale" and found.get("lacks_power") is True
 
 
 def chance(p: float) -> str:

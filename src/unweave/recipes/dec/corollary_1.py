@@ -109,12 +109,19 @@ def corollary_1(job: Job) -> Conclusion:
         rows=[header(), *found.rows, ["corollary 1, largest of 16 betas", "", "", f"{largest:.1e}"]],
         pictures={"corollary-1": picture},
         findings=[
-            equal("largest difference of the two sides (nats)", max(first, largest), 0.0, within=1e-9),
+            equal(
+                "largest difference of the two sides (nats)",
+                max(first, largest),
+                0.0,
+                within=1e-9,
+                constructed=True,
+            ),
             equal(
                 "gradient of L_H,β at the rescaled optimum of L_β, over that without rescaling",
                 found.rescaled / found.not_rescaled,
                 0.0,
                 within=1e-6,
+                constructed=True,
             ),
         ],
     )

@@ -86,9 +86,9 @@ def figure_3(job: Job) -> Conclusion:
             proportion("steps up in beta that raise the overlap", int(grows.sum()), grows.size, 0.5),
             proportion("steps up in alpha that improve the match", int(falls.sum()), falls.size, 0.5),
             higher(
-                "KL(p‖q) at the largest alpha, largest beta minus the beta that fits best",
+                f"KL(p‖q) at the largest alpha, largest beta minus β = {betas[-2]:g}",
                 done.mismatch[-1, -1],
-                done.mismatch[-1, mismatch[-1].argmin()],
+                done.mismatch[-1, -2],
             ),
             exceeds(
                 "share of the encodings at the least used mode, largest alpha, all betas but the largest (even: 0.25)",

@@ -35,7 +35,9 @@ def figure_6(job: Job) -> Conclusion:
         rows=rows,
         pictures={"density": prior_plots.densities(panels, low=-0.75, high=1.75)},
         findings=[
-            equal("largest difference from Eq. 9 at the modes", difference, 0.0, within=1e-5),
-            equal("mass", mass, 1.0, within=1e-4),
+            equal(
+                "largest difference from Eq. 9 at the modes", difference, 0.0, within=1e-5, constructed=True
+            ),
+            equal("mass", mass, 1.0, within=1e-4, constructed=True),
         ],
     )

@@ -60,7 +60,13 @@ def theorem_2(job: Job) -> Conclusion:
         pictures={"rotations": theory_plots.rotations(by_beta[1.0])},
         findings=[
             *(
-                equal(f"largest change under N(0, I), β = {beta:g} (nats)", value, 0.0, within=1e-9)
+                equal(
+                    f"largest change under N(0, I), β = {beta:g} (nats)",
+                    value,
+                    0.0,
+                    within=1e-9,
+                    constructed=True,
+                )
                 for beta, value in isotropic.items()
             ),
             equal(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from unweave.plots.seed_bands import banded_curves
-from unweave.recipes.claims import equal, higher
+from unweave.recipes.claims import higher
 from unweave.recipes.fac.curves import history, late_mean
 from unweave.recipes.fac.gans import ACCURACY, AS_PUBLISHED, gans_on_digits
 from unweave.recipes.recipe import Conclusion, Job, recipe
@@ -27,6 +27,9 @@ RATES = {
 def figure_24(job: Job) -> Conclusion:
     """Accuracies as logged, and their mean over the last quarter."""
     job.note(shortfall(job))
+    job.note(
+        "Not tested: that the discriminator takes all for real. Its accuracy is one half then, and also in a fair game."
+    )
     ends = {v: np.array([late_mean(run, ACCURACY) for run in job.runs(v)]) for v in job.variants}
     lines = {v: history(job.runs(v), ACCURACY) for v in job.variants}
     usual, slower = job.variants
@@ -34,7 +37,6 @@ def figure_24(job: Job) -> Conclusion:
     return Conclusion(
         [["runs", "accuracy, last quarter"], *([v, mean_and_deviation(each)] for v, each in ends.items())],
         [
-            equal(what, float(ends[usual].mean()), 0.5, within=0.05, null=1.0),
             higher(f"{what}, {slower} minus {usual} (it delays the degeneration)", ends[slower], ends[usual]),
         ],
         {"accuracy": banded_curves([[("", lines)]], rows=["accuracy"], unit_interval=(0,))},

@@ -70,5 +70,5 @@ def figure_2(job: Job) -> Conclusion:
     return Conclusion(
         rows=rows,
         pictures={"surfaces": picture()},
-        findings=[equal(claim, max(differences), 0.0, within=1e-9)],
+        findings=[equal(claim, max(differences), 0.0, within=1e-9, constructed=True)],
     )

@@ -62,12 +62,13 @@ def figure_4(job: Job) -> Conclusion:
             "isa": prior_plots.norm_tree(model.children, [2.1, *[2.2] * len(SUBSPACES)]),
         },
         findings=[
-            equal("depth of the tree of an ISA model", float(len(model.levels)), 2.0),
+            equal("depth of the tree of an ISA model", float(len(model.levels)), 2.0, constructed=True),
             equal(
                 "largest relative difference of its function from Eq. 9 written out",
                 float(np.abs(ours / formula - 1).max()),
                 0.0,
                 within=1e-9,
+                constructed=True,
             ),
         ],
     )

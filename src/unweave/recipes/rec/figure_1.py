@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from unweave.plots.style import PALETTE, new_figure
-from unweave.recipes.claims import Finding, equal
+from unweave.recipes.claims import above, equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
 
 if TYPE_CHECKING:
@@ -46,8 +46,12 @@ def figure_1(job: Job) -> Conclusion:
         drawn = float(np.mean(np.abs(rng.normal(0, deviation, 200_000)) > DISTANCE / 2))
         counted.append(exact)
         rows.append([name, f"{deviation:g}", f"{exact:.4f}", f"{drawn:.4f}"])
-        findings.append(equal(f"{name}: share of mistakes, drawn", drawn, exact, within=0.005))
-    more = Finding("share of mistakes, strong minus weak regularisation", counted[1] - counted[0])
+        findings.append(
+            equal(f"{name}: share of mistakes, drawn", drawn, exact, within=0.005, constructed=True)
+        )
+    more = above(
+        "share of mistakes, strong minus weak regularisation", counted[1] - counted[0], constructed=True
+    )
     return Conclusion(rows, [more, *findings], {"distributions": _picture()})
 
 

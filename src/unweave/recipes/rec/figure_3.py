@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from unweave.metrics import distance_matrices
 from unweave.plots.distances import matrix_panels
-from unweave.recipes.claims import Finding, exceeds
+from unweave.recipes.claims import above, exceeds
 from unweave.recipes.rec.datasets import EXISTING, data_sets, read_data, varying_factors
 from unweave.recipes.recipe import Conclusion, Job, recipe
 
@@ -46,6 +46,6 @@ def figure_3(job: Job) -> Conclusion:
     order = f"lowest correlation along a factor: other data minus {cars} (an incorrect order, section 5)"
     return Conclusion(
         rows,
-        [exceeds(claim, correlations, 0.0), Finding(order, others - lowest[cars])],
+        [exceeds(claim, correlations, 0.0), above(order, others - lowest[cars])],
         {"matrices": picture},
     )

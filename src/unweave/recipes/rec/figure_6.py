@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from unweave.plots.half_violins import half_violins
-from unweave.recipes.claims import Finding, higher
+from unweave.recipes.claims import Finding, above, higher
 from unweave.recipes.rec.models import (
     FRAMEWORKS,
     SMOKE,
@@ -104,7 +104,7 @@ def best_beta(job: Job, grid: Sequence[Cell], framework: str) -> Finding:
 
     others = [best(group) for group in dict.fromkeys(cell.group for cell in grid) if group != "XYSquares"]
     decades = float(np.mean(np.log10(others)) - np.log10(best("XYSquares")))
-    return Finding(f"{framework}: best beta in decades, other data minus XYSquares", decades)
+    return above(f"{framework}: best beta in decades, other data minus XYSquares", decades)
 
 
 @recipe(
@@ -137,7 +137,7 @@ def figure_6(job: Job) -> Conclusion:
         # The paper: "we are concerned only with the maximum score obtained".
         least = min(float(values.max()) for values in others)
         what = f"{f}: highest {title}, the lowest of other data minus XYSquares"
-        findings.append(Finding(what, least - float(squares.max())))
+        findings.append(above(what, least - float(squares.max())))
         findings.append(higher(f"{f}: {title}, other data minus XYSquares", np.concatenate(others), squares))
     findings += [best_beta(job, grid, f) for f in FRAMEWORKS]
     return Conclusion(rows, findings, {"scores": half_violins(panels)})

@@ -38,7 +38,7 @@ def figure_8(job: Job) -> Conclusion:
         rows,
         [
             correlated(order, spacings, fits, sign=-1),
-            equal(constant, float(np.ptp(perceived[0])), 0.0, within=1e-9),
+            equal(constant, float(np.ptp(perceived[0])), 0.0, within=1e-9, constructed=True),
         ],
         {"matrices": matrix_panels([panels], shared=True)},
     )

@@ -9,7 +9,7 @@ from torch import nn
 from unweave.data import Circles
 from unweave.plots.text_table import text_table
 from unweave.recipes.architecture import Column, architecture, layers_of
-from unweave.recipes.claims import Finding, equal
+from unweave.recipes.claims import Finding, above, equal
 from unweave.recipes.recipe import Conclusion, Job, recipe
 from unweave.recipes.sbd.models import (
     FACTOR_STEPS,
@@ -113,11 +113,11 @@ def fewer_parameters() -> list[Finding]:
     """
     theirs, ours = (sizes(_model(each).decoder) for each in (deconv("paper"), broadcast("paper")))
     return [
-        Finding(f"parameters, DeConv ({theirs[0]:,}) minus Broadcast ({ours[0]:,})", theirs[0] - ours[0]),
-        Finding(
+        above(f"parameters, DeConv ({theirs[0]:,}) minus Broadcast ({ours[0]:,})", theirs[0] - ours[0]),
+        above(
             "values of feature maps, Broadcast over DeConv (published: 1.5 in memory)",
             ours[1] / theirs[1],
-            null=1.0,
+            1.0,
         ),
     ]
 
