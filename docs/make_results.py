@@ -11,7 +11,7 @@ from unweave.papers import linked
 from unweave.recipes.catalogue import PAPERS, RECIPES
 from unweave.recipes.published_results import published_results
 from unweave.recipes.reproduce import chance
-from unweave.recipes.result_pages import cell, paper_page
+from unweave.recipes.result_pages import cell, is_older, paper_page
 
 FOLDER = Path(__file__).parent / "results"
 
@@ -39,8 +39,8 @@ pairs, a permutation test for rank correlations, a binomial test for proportions
 - **opposite**: a significant effect against the claim.
 
 Several tests of one result are corrected for their number by Holm's method, and the corrected p decides; `unweave reproduce check` prints both, and p
-corrected over all tests of a paper. Each result holds the values of every seed: `unweave reproduce check` computes every verdict and p again from them,
-without training, and names results whose runs are not those planned today. Fresh replicas: `unweave reproduce ID --first-seed 100 [--seeds 5]`.
+corrected over all tests of a paper. A result holds the values of every seed: `unweave reproduce check` computes every verdict and p again from them,
+without training, and names results whose runs are not those planned today. {older} Fresh replicas: `unweave reproduce ID --first-seed 100 [--seeds 5]`.
 
 The verdict on a recipe is the verdict on its weakest claim. {tally} The minutes were measured on a machine with two cores on which up to ten
 runs were active at once: alone, a run takes a fifth to a half of them.
@@ -57,6 +57,13 @@ def main() -> None:
         name: known.result for name, known in published_results().items() if known.result is not None
     }
     own = [result for result in everything.values() if not result.changes]
+    before = [result for result in own if is_older(result)]
+    older = (
+        f"{len(before)} of {len(own)} results were made before that rule and hold no such values: they are marked *older rule* (p not corrected, an "
+        "interval of any width agrees) until they are run again."
+        if before
+        else ""
+    )
     counted = Counter(result.verdict for result in own)
     tally = f"Of {len(own)} results, " + ", ".join(f"{n}: {verdict}" for verdict, n in counted.items()) + "."
     lines = []
@@ -71,13 +78,14 @@ def main() -> None:
             p = "exact" if first["p"] is None else chance(first["p"])
             anchor = result.name.replace("+", "").replace("=", "").replace(".", "").lower()
             lines.append(
-                f"| [{result.name}]({paper}.md#{anchor}) | {cell(result.title)} | {result.verdict} | {ours} | "
+                f"| [{result.name}]({paper}.md#{anchor}) | {cell(result.title)} | {result.verdict}{' (older rule)' if is_older(result) else ''} | "
+                f"{ours} | "
                 f"{published} | {p} |"
             )
         page = paper_page(paper, PAPERS[paper], [RECIPES[name] for name in ids], FOLDER)
         (FOLDER / f"{paper}.md").write_text(linked(page))
     pages = ", ".join(f"[{paper.upper()}]({paper}.md)" for paper in PAPERS)
-    text = INDEX.format(count=len(RECIPES), pages=pages, tally=tally) + "\n".join(lines) + "\n"
+    text = INDEX.format(count=len(RECIPES), pages=pages, tally=tally, older=older) + "\n".join(lines) + "\n"
     (FOLDER / "README.md").write_text(linked(text))
 
 

@@ -88,7 +88,9 @@ def paper_page(name: str, title: str, recipes: Sequence[Recipe], folder: Path) -
     own = {recipe.id: published.get(recipe.id, PublishedResult(None, {})) for recipe in recipes}
     for recipe in recipes:
         result = own[recipe.id].result
-        verdict = result.verdict if result is not None else "not run beyond the smoke test"
+        verdict = "not run beyond the smoke test" if result is None else result.verdict
+        if result is not None and is_older(result):
+            verdict += " (older rule)"
         link = f"[{recipe.id}](#{recipe.id})" if result is not None else recipe.id
         lines.append(f"| {link} | {cell(recipe.title)} | {verdict} |")
     for recipe in recipes:
@@ -120,13 +122,26 @@ def _section(name: str, result: Result, known: PublishedResult, folder: Path) ->
     yield ""
     yield from _markdown(summary(result))
     yield ""
-    yield f"Verdict: **{result.verdict}**. Published: {result.published}."
+    older = " (older rule)" if is_older(result) else ""
+    yield f"Verdict: **{result.verdict}**{older}. Published: {result.published}."
     if result.notes:
         yield ""
         yield " ".join(result.notes)
     yield ""
     cost = known.costs.get(result.scale)
     yield f"`{result.command}`" + (f": {cost.text} on one core." if cost is not None else "")
+
+
+def is_older(result: Result) -> bool:
+    """Whether a result was made before results held the values of every seed.
+
+    Example:
+        >>> from unweave.recipes.claims import equal
+        >>> found = [equal("x", 1.0, 1.0).to_json()]
+        >>> is_older(Result("a", "small", "", "", "", "", [], found, "agrees", [], [], ""))
+        False
+    """
+    return any(found.get("computed") is None for found in result.findings)
 
 
 def _older_plan(recipe: Recipe, known: PublishedResult) -> Iterator[str]:
