@@ -88,9 +88,7 @@ def paper_page(name: str, title: str, recipes: Sequence[Recipe], folder: Path) -
     own = {recipe.id: published.get(recipe.id, PublishedResult(None, {})) for recipe in recipes}
     for recipe in recipes:
         result = own[recipe.id].result
-        verdict = "not run beyond the smoke test" if result is None else result.verdict
-        if result is not None and is_older(result):
-            verdict += " (older rule)"
+        verdict = "not run beyond the smoke test" if result is None else _verdict(result)
         link = f"[{recipe.id}](#{recipe.id})" if result is not None else recipe.id
         lines.append(f"| {link} | {cell(recipe.title)} | {verdict} |")
     for recipe in recipes:
@@ -122,8 +120,7 @@ def _section(name: str, result: Result, known: PublishedResult, folder: Path) ->
     yield ""
     yield from _markdown(summary(result))
     yield ""
-    older = " (older rule)" if is_older(result) else ""
-    yield f"Verdict: **{result.verdict}**{older}. Published: {result.published}."
+    yield f"Verdict: **{_verdict(result)}**. Published: {result.published}."
     if result.notes:
         yield ""
         yield " ".join(result.notes)
@@ -142,6 +139,10 @@ def is_older(result: Result) -> bool:
         False
     """
     return any(found.get("computed") is None for found in result.findings)
+
+
+def _verdict(result: Result) -> str:
+    return f"{result.verdict} (older rule)" if is_older(result) else result.verdict
 
 
 def _older_plan(recipe: Recipe, known: PublishedResult) -> Iterator[str]:
