@@ -83,12 +83,12 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--picture", type=Path)
     options = parser.parse_args()
-    ended = {row["data"]: row for row in atomic.read_json(options.results, default=[])}
+    ended = atomic.read_json(options.results, default={})
     for name in options.data:
         config = Config.read(words=[f"data={name}", "training=recommended"])
         if ended.get(name, {}).get("identity") != config.identity:
             ended[name] = measure(name, config, options.state)
-            atomic.write_json(options.results, [ended[key] for key in SETS if key in ended])
+            atomic.write_json(options.results, {key: ended[key] for key in SETS if key in ended})
         row = ended[name]
         print(
             f"| {name} | {row['training']} | {row['cpu']:.0f} | {row['explained']:.3f} | "

@@ -299,7 +299,7 @@ def arrival(curve: list[dict[str, float]], level: float) -> tuple[float, bool]:
 
 def read(results: Path) -> dict[Key, dict[str, Any]]:
     """The trials that ended before, as they were stored."""
-    rows = atomic.read_json(results, default=[])
+    rows = atomic.read_json(results, default={}).get("trials", [])
     return {(row["group"], row["way"], row["seed"], row["settings"]): row for row in rows}
 
 
@@ -372,7 +372,7 @@ def main() -> None:
             parser.error(f"the group {options.group} has no {', '.join(sorted(unknown))}: see `list`")
         for _ in run(options.group, ways, options.state, options.seeds, ended):
             ended |= gathered(options.state)
-            atomic.write_json(options.results, list(ended.values()))
+            atomic.write_json(options.results, {"trials": list(ended.values())})
     table(list(ended.values()))
 
 
