@@ -243,11 +243,13 @@ def test_rate_distortion_is_compared_along_lines_of_slope_beta() -> None:
         settings,
     )
     outcome = figure_3.figure_3(job)
-    cost = np.array([100 + 4, 101 + 4.8, 120 + 27, 121 + 21.6]) - [90 + 4.4, 92 + 5.2, 110 + 32.4, 112 + 24.3]
-    expected = stats.ttest_1samp(cost, 0.0)
-    assert outcome.findings[0].value == pytest.approx(cost.mean())
-    assert outcome.findings[0].p == pytest.approx(expected.pvalue)
-    assert outcome.findings[1].value == pytest.approx(np.mean([0.2, 0.1, 0.2, 0.3]))
+    cost = np.array([[100 + 4, 101 + 4.8], [120 + 27, 121 + 21.6]])
+    cost -= [[90 + 4.4, 92 + 5.2], [110 + 32.4, 112 + 24.3]]
+    for found, differences in zip(outcome.findings[::2], cost, strict=True):
+        assert found.value == pytest.approx(differences.mean())
+        assert found.p == pytest.approx(stats.ttest_1samp(differences, 0.0).pvalue)
+    assert [found.value for found in outcome.findings[1::2]] == pytest.approx([0.15, 0.25])
+    assert ["beta = 0.4" in found.what for found in outcome.findings] == [True, True, False, False]
     assert list(outcome.pictures) == ["rate-distortion", "mig"]
     assert outcome.rows[1][:2] == ["DeConv", "0.4"]
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave.plots.sweeps import Point, trade_off
-from unweave.recipes.claims import paired
+from unweave.recipes.claims import Finding, paired
 from unweave.recipes.recipe import Conclusion, Job, Scale, at, recipe
 from unweave.recipes.sbd.models import BROADCAST, DECONV, FRESH, PILOT, both_decoders, sprites
 from unweave.recipes.sbd.score_table import column, mean_and_spread
@@ -64,8 +64,8 @@ def beta_sweep(scale: Scale) -> Mapping[str, Any]:
 def figure_3(job: Job) -> Conclusion:
     """NLL against KL and against MIG, a curve through beta for each decoder.
 
-    The lower curve has at every slope -beta the lower support line, min NLL + beta KL. This is what is compared, pair
-    by pair of equal beta and seed.
+    The lower curve has at every slope -beta the lower support line, min NLL + beta KL. This is what is compared at each
+    beta, pair by pair of equal seed.
     """
     job.note(shortfall(job))
     job.admit(PILOT)
@@ -78,18 +78,15 @@ def figure_3(job: Job) -> Conclusion:
         found[name].append(at_beta)
         cells = (at_beta.nll, at_beta.kl, at_beta.cost, at_beta.mig)
         rows.append([name, f"{beta:g}", *(mean_and_spread(values) for values in cells)])
-    cost, mig = (
-        {name: np.concatenate([getattr(each, what) for each in curve]) for name, curve in found.items()}
-        for what in ("cost", "mig")
-    )
     rate_curves, mig_curves = (
         {name: [each.point(what) for each in curve] for name, curve in found.items()} for what in WITH_NLL
     )
     return Conclusion(
         rows,
         [
-            paired(f"NLL + beta KL, {DECONV} minus {BROADCAST}", cost[DECONV], cost[BROADCAST]),
-            paired(f"MIG at equal beta, {BROADCAST} minus {DECONV}", mig[BROADCAST], mig[DECONV]),
+            finding
+            for pair in zip(found[DECONV], found[BROADCAST], strict=True)
+            for finding in _at_beta(*pair)
         ],
         {
             "rate-distortion": trade_off(
@@ -105,3 +102,13 @@ def figure_3(job: Job) -> Conclusion:
             ),
         },
     )
+
+
+def _at_beta(deconv: AtBeta, broadcast: AtBeta) -> list[Finding]:
+    """Both claims at one beta."""
+    assert deconv.beta == broadcast.beta
+    where = f"beta = {deconv.beta:g}"
+    return [
+        paired(f"NLL + beta KL, {DECONV} minus {BROADCAST}, {where}", deconv.cost, broadcast.cost),
+        paired(f"MIG, {BROADCAST} minus {DECONV}, {where}", broadcast.mig, deconv.mig),
+    ]
