@@ -15,7 +15,7 @@ from unweave.runs import latent_names
 from unweave.runs.config import Config
 from unweave.runs.weights import About, DataFacts
 from unweave.training.randomness import seed_torch
-from unweave.vae import Model
+from unweave.vae import VAE, Model
 
 if TYPE_CHECKING:
     from unweave.models.edit import Edit
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from unweave.models.neighbours import Neighbours
     from unweave.models.saving import Precision
     from unweave.models.traverse import Traversal
+    from unweave.training import Outcome
 
 
 class TrainedModel:
@@ -73,6 +74,13 @@ class TrainedModel:
             seed_torch(config.seed, "weights")
             model = config.make_model(image_shape)
         return cls(model, About(config, DataFacts(image_shape), step=0))
+
+    @classmethod
+    def of(cls, vae: VAE, outcome: "Outcome") -> "TrainedModel":
+        """A VAE that :func:`unweave.train` trained, to be saved and used; see :func:`unweave.models.assembled.of`."""
+        from unweave.models.assembled import about_of
+
+        return cls(vae, about_of(vae, outcome))
 
     def __repr__(self) -> str:
         return f"TrainedModel({self.title}, step {self.about.step:,}, from {self.place or 'nowhere'})"
