@@ -147,7 +147,7 @@ def _torch_over_onnx(encoder: torch.nn.Module, session: Any, batch: int, channel
             if turn >= 2:
                 seconds.append((middle - began, time.process_time() - middle))
     ours, theirs = (statistics.median(column) for column in zip(*seconds, strict=True))
-    return ours / theirs
+    return float(ours / theirs)
 
 
 def main() -> None:

@@ -75,6 +75,7 @@ class Reference(str):
     code: Provenance | None
 
     def __new__(cls, name: str, code: Provenance | None = None) -> "Reference":
+        """A text, and beside it what is known of the code that it names."""
         made = super().__new__(cls, name)
         made.code = code
         return made
@@ -82,15 +83,15 @@ class Reference(str):
     @classmethod
     def of_config(cls, stored: object, record: str = "") -> "Reference | None":
         """What :meth:`to_config` wrote, or a plain name, both perhaps from the record of a run; none: neither."""
-        recorded: object = {}
-        if isinstance(stored, Mapping):
-            stored, recorded = stored.get("name"), stored.get("code")
-        if not isinstance(stored, str):
+        name, recorded = (
+            (stored.get("name"), stored.get("code")) if isinstance(stored, Mapping) else (stored, None)
+        )
+        if not isinstance(name, str):
             return None
-        known = stored.code if isinstance(stored, Reference) else None
+        known = name.code if isinstance(name, Reference) else None
         if isinstance(recorded, Mapping) and recorded:
             known = Provenance.of_config(recorded)
-        return cls(stored, replace(known or Provenance(), record=record) if record else known)
+        return cls(name, replace(known or Provenance(), record=record) if record else known)
 
     @property
     def identity(self) -> str:

@@ -1,4 +1,4 @@
-"""What is to be saved of a VAE that ``unweave.train`` trained: its parts as a config, and that they give this very VAE."""
+"""What is saved of a VAE that ``unweave.train`` trained: its parts as a config, which must give this very VAE."""
 
 import contextlib
 import os
@@ -64,8 +64,8 @@ def _choice(slot: str, part: object) -> Choice:
     place, name = split_reference(choice.name) if is_reference(choice.name) else ("", "")
     if place == "__main__" or "<locals>" in name:
         raise UnweaveError(
-            f"the {slot} {choice.label.rpartition('.')[2]} is a class of this session alone, so no file can name it: put it into a module "
-            f"or a .py file to save a model with it"
+            f"the {slot} {name.rpartition('.')[2]} is a class of this session alone, so no file can name it: put it "
+            f"into a module or a .py file to save a model with it"
         )
     return choice
 

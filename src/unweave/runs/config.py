@@ -284,7 +284,7 @@ class Config:
         return {key: value for key, value in options.items() if isinstance(value, Reference)}
 
     def changed_parts(self) -> list[str]:
-        """A sentence for each outside part, or code that an option names, whose code is no longer the one that this config recorded.
+        """A sentence for each outside part or option whose code is no longer the one that this config recorded.
 
         Example:
             >>> Config.read(words=["data=circles"]).changed_parts()
