@@ -88,6 +88,7 @@ class Recipe:
         data: what the conclusion reads where nothing is trained, as configs hold it; a function, as files may come.
         reference: ``package.module:NAME`` or ``file.py:NAME`` of a recipe from outside of unweave, by which a command
             names it; empty for those of unweave, which are named by their id.
+        unstated: of what the paper gives no number, ``steps`` or ``replicas``: those at the scale of the paper are ours.
 
     Example:
         >>> def nothing(job: Job) -> Conclusion:
@@ -104,6 +105,7 @@ class Recipe:
     conclude: "Callable[[Job], Conclusion]"
     data: DataRead | None = None
     reference: str = ""
+    unstated: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", self.id):
@@ -216,6 +218,7 @@ def recipe(
     published: str,
     runs: Plan | None = None,
     data: DataRead | None = None,
+    unstated: tuple[str, ...] = (),
 ) -> "Callable[[Callable[[Job], Conclusion]], Callable[[Job], Conclusion]]":
     """Register the decorated function as the recipe of one or more figures or tables; see :class:`Recipe`.
 
@@ -231,7 +234,7 @@ def recipe(
 
     def register(function: "Callable[[Job], Conclusion]") -> "Callable[[Job], Conclusion]":
         for each in ids:
-            made = Recipe(each, title, claim, published, runs, function, data)
+            made = Recipe(each, title, claim, published, runs, function, data, unstated=unstated)
             made.check_id_is_free()
             RECIPES[each] = made
         return function
