@@ -9,6 +9,7 @@ import pytest
 from unweave import data
 from unweave.gan import InfoWGANGP
 from unweave.recipes.catalogue import RECIPES
+from unweave.recipes.published_results import published_result
 from unweave.recipes.shortfall import compared_with_paper, shortfall
 from unweave.runs.config import Config
 
@@ -82,6 +83,15 @@ def test_seeds_are_those_of_the_caption(name: str, seeds: int) -> None:
     study = RECIPES[name].study("paper")
     assert study is not None
     assert {len(runs) for runs in study.variants.values()} == {seeds}
+
+
+def test_the_kept_result_of_figure_37_says_five_seeds() -> None:
+    result = published_result("fac-fig37").result
+    assert result is not None
+    assert any(
+        "the paper: " in note and note.count("5 seeds") == 1 and "10 seeds" not in note
+        for note in result.notes
+    )
 
 
 def test_experiments_are_in_section_6_of_fac() -> None:

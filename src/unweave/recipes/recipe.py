@@ -88,7 +88,7 @@ class Recipe:
         data: what the conclusion reads where nothing is trained, as configs hold it; a function, as files may come.
         reference: ``package.module:NAME`` or ``file.py:NAME`` of a recipe from outside of unweave, by which a command
             names it; empty for those of unweave, which are named by their id.
-        unstated: of what the paper gives no number, ``steps`` or ``replicas``: those at the scale of the paper are ours.
+        unstated: of what the paper gives no number, ``steps`` or ``replicas``: those of the largest scale are ours.
 
     Example:
         >>> def nothing(job: Job) -> Conclusion:
