@@ -5,13 +5,18 @@
 A block begins with three backquotes and ``console``; a line that begins with ``$`` is run, in a scratch folder that all
 blocks of one page share, and everything until the next such line is what it printed. Lines that begin with ``$`` and
 end with ``# not run`` stay as they are. `tests/test_transcripts.py` runs them too, and compares all but the numbers.
+A plain ``unweave`` command is run in this process, which saves its start; the shell runs the others.
 """
 
+import contextlib
+import io
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -23,7 +28,6 @@ def run(command: str, folder: Path) -> str:
     """What a command prints on both outputs; ``unweave`` and ``python`` are those of this environment."""
     binaries = str(Path(sys.executable).parent)
     environment = {
-        **os.environ,
         "PATH": f"{binaries}{os.pathsep}{os.environ['PATH']}",
         "COLUMNS": WIDTH,
         "NO_COLOR": "1",
@@ -31,11 +35,43 @@ def run(command: str, folder: Path) -> str:
         "PYTHONPATH": str(ROOT / "src"),
         "UNWEAVE_CACHE": str(folder.parent / "cache"),
     }
-    done = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
-    printed = re.sub(r"[ \t]+$", "", done.stderr + done.stdout, flags=re.MULTILINE)
+    with _set(environment), contextlib.chdir(folder):
+        plain = command.startswith("unweave ") and not re.search(r"[|&;<>$`*]", command)
+        errors, output = _in_process(shlex.split(command)) if plain else _in_shell(command)
+    printed = re.sub(r"[ \t]+$", "", errors + output, flags=re.MULTILINE)
     return printed.replace(str(folder) + "/", "").replace(str(folder), ".")
+
+
+@contextlib.contextmanager
+def _set(environment: dict[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(environment)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)
+
+
+def _in_process(words: list[str]) -> tuple[str, str]:
+    from unweave.cli import main
+
+    typed, sys.argv = sys.argv, words
+    try:
+        with (
+            contextlib.redirect_stderr(io.StringIO()) as errors,
+            contextlib.redirect_stdout(io.StringIO()) as output,
+            contextlib.suppress(SystemExit),
+        ):
+            main(words[1:])
+    finally:
+        sys.argv = typed
+    return errors.getvalue(), output.getvalue()
+
+
+def _in_shell(command: str) -> tuple[str, str]:
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    return done.stderr, done.stdout
 
 
 def with_outputs(page: str, folder: Path) -> str:

@@ -32,8 +32,13 @@ def without_numbers(text: str) -> list[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_commands_print_what_the_page_says(page: Path, tmp_path: Path) -> None:
     text = page.read_text()
-    (tmp_path / "work").mkdir()
-    assert without_numbers(with_outputs(text, tmp_path / "work")) == without_numbers(text)
+    work = tmp_path / "work"
+    work.mkdir()
+    assert without_numbers(with_outputs(text, work)) == without_numbers(text)
+    if page.stem == "models":
+        assert len(re.findall(r"^\$ ", text, re.MULTILINE)) >= 14
+        assert (work / "codes.csv").read_bytes() == (work / "again.csv").read_bytes()
+        assert (work / "moving.webp").read_bytes()[8:12] == b"WEBP"
 
 
 @pytest.mark.parametrize("name", ["own-pictures"])

@@ -18,7 +18,7 @@ from torch.distributions import Distribution, constraints
 from unweave.errors import UnweaveError, check_at_least, check_positive
 from unweave.functional.blur import blur_matrix, blur_profile, blur_with, window_area
 from unweave.functional.untyped import apply_function
-from unweave.references import import_object
+from unweave.references import Reference
 from unweave.slots import Slot
 
 Shape = torch.Size | list[int] | tuple[int, ...]
@@ -95,7 +95,7 @@ class OverlapLikelihood(Likelihood, ABC):
         blur: Blur = "none",
         blur_radius: int = 31,
         blur_weight: float | None = None,
-        augmentation: str | None = None,
+        augmentation: Reference | str | None = None,
     ) -> None:
         super().__init__(image_shape)
         check_at_least("likelihood.blur_radius", blur_radius, 0)
@@ -108,7 +108,8 @@ class OverlapLikelihood(Likelihood, ABC):
         if augmentation is not None:
             if blur != "none":
                 raise UnweaveError("likelihood has both a blur and an augmentation: give one of them")
-            function = import_object(augmentation)
+            named = augmentation if isinstance(augmentation, Reference) else Reference(augmentation)
+            function = named.load()
             if not callable(function):
                 raise UnweaveError(f"likelihood.augmentation: {augmentation} is not a function of images")
             self.with_overlap(function, 1.0 if blur_weight is None else blur_weight)
@@ -218,7 +219,7 @@ class Gaussian(OverlapLikelihood):
         blur_radius: int = 31,
         blur_weight: float | None = None,
         per_output: bool = False,
-        augmentation: str | None = None,
+        augmentation: Reference | str | None = None,
     ) -> None:
         super().__init__(
             image_shape,

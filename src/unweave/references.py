@@ -6,6 +6,7 @@ scored or drawn again. Of the names that a run has recorded none is imported by 
 run's own folder, and none that the record does not say the origin of (:func:`check_record`).
 """
 
+import contextlib
 import functools
 import hashlib
 import importlib
@@ -16,7 +17,7 @@ import logging
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -60,6 +61,65 @@ class Provenance:
 
     def __str__(self) -> str:
         return self.file or " ".join(part for part in (self.package, self.version) if part) or "this session"
+
+
+class Reference(str):
+    """An option of a part that names code, such as an augmentation, and where that code comes from once it is known.
+
+    Example:
+        >>> named = Reference("my_parts:flip", Provenance(package="fancy", version="1.2"))
+        >>> named, named.to_config()
+        ('my_parts:flip', {'name': 'my_parts:flip', 'code': {'package': 'fancy', 'version': '1.2'}})
+    """
+
+    code: Provenance | None
+
+    def __new__(cls, name: str, code: Provenance | None = None) -> "Reference":
+        """A text, and beside it what is known of the code that it names."""
+        made = super().__new__(cls, name)
+        made.code = code
+        return made
+
+    @classmethod
+    def of_config(cls, stored: object, record: str = "") -> "Reference | None":
+        """What :meth:`to_config` wrote, or a plain name, both perhaps from the record of a run; none: neither."""
+        name, recorded = (
+            (stored.get("name"), stored.get("code")) if isinstance(stored, Mapping) else (stored, None)
+        )
+        if not isinstance(name, str):
+            return None
+        known = name.code if isinstance(name, Reference) else None
+        if isinstance(recorded, Mapping) and recorded:
+            known = Provenance.of_config(recorded)
+        return cls(name, replace(known or Provenance(), record=record) if record else known)
+
+    @property
+    def identity(self) -> str:
+        """What tells one code from another; empty: not known."""
+        return "" if self.code is None else self.code.identity
+
+    def to_config(self) -> str | dict[str, Any]:
+        """As a config file holds it; the name alone while nothing is known of its code."""
+        code = {} if self.code is None else self.code.to_config()
+        return {"name": str(self), "code": code} if code else str(self)
+
+    def recorded(self) -> "Reference":
+        """The same with the origin of its code, which is imported unless it was recorded before."""
+        if self.code is not None:
+            return self
+        import_object(self)
+        return Reference(absolute(self), self.now())
+
+    def now(self) -> Provenance:
+        """Where its code comes from today; it must have been imported."""
+        place, name = split_reference(self)
+        if place.endswith(".py"):
+            return _of_file(Path(place).expanduser())
+        return _provenance(place, name)
+
+    def load(self) -> object:
+        """The object; see :func:`import_object`."""
+        return import_object(self, self.code)
 
 
 def is_reference(text: str) -> bool:
@@ -210,20 +270,27 @@ def provenance_of(part: type) -> Provenance:
         >>> provenance_of(click.Command).package
         'click'
     """
-    module = sys.modules.get(part.__module__)
-    source = getattr(module, "__file__", None)
+    return _provenance(part.__module__, part.__qualname__, part)
+
+
+def _provenance(module: str, name: str, part: type | None = None) -> Provenance:
+    """Of a name in a module that was imported."""
+    source = getattr(sys.modules.get(module), "__file__", None)
     if source and "site-packages" in Path(source).parts:
-        name = _package_of(part.__module__.partition(".")[0])
-        if name:
-            return Provenance(package=name, version=importlib.metadata.version(name))
+        package = _package_of(module.partition(".")[0])
+        if package:
+            return Provenance(package=package, version=importlib.metadata.version(package))
     if source and Path(source).is_file():
-        path = Path(source).resolve()
-        return Provenance(file=str(path), sha256=hashlib.sha256(path.read_bytes()).hexdigest())
-    try:
-        text = inspect.getsource(part)
-    except (OSError, TypeError):
-        text = f"{part.__module__}:{part.__qualname__}"
+        return _of_file(Path(source))
+    text = f"{module}:{name}"
+    if part is not None:
+        with contextlib.suppress(OSError, TypeError):
+            text = inspect.getsource(part)
     return Provenance(sha256=hashlib.sha256(text.encode()).hexdigest())
+
+
+def _of_file(path: Path) -> Provenance:
+    return Provenance(file=str(path.resolve()), sha256=hashlib.sha256(path.read_bytes()).hexdigest())
 
 
 def absolute(reference: str) -> str:

@@ -23,6 +23,7 @@ from unweave.errors import LARGEST_NUMBER, UnweaveError, plain, unknown
 from unweave.memory import Budget
 from unweave.references import (
     Provenance,
+    Reference,
     UntrustedPartError,
     absolute,
     entry_points_of,
@@ -189,7 +190,7 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
         if isinstance(value, Choice):
             if value.code is not None:
                 return value
-            value = value.to_config()
+            value = {"name": value.name, **value.options}
         if not isinstance(value, Mapping):
             value = {"name": value}
         given, options = value.get("name"), {k: v for k, v in value.items() if k not in _RESERVED}
@@ -211,7 +212,10 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
                 f"(there are: {', '.join(sorted(self))})"
             )
         outside = name not in self.parts
-        return Choice(name, self._complete(name, part, options), provenance_of(part) if outside else None)
+        options = self._complete(name, part, options)
+        # What an option names was typed like the part itself, and is recorded like it.
+        options = {k: v.recorded() if isinstance(v, Reference) else v for k, v in options.items()}
+        return Choice(name, options, provenance_of(part) if outside else None)
 
     def build(self, choice: Choice, **context: Any) -> Part:
         """Make the chosen part: its class called with its options and those of the context's values that it takes.
@@ -233,7 +237,7 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
                 f"the {self.name} {choice.label} comes from {choice.code} and is missing ({error}): put it back to "
                 f"train, score or open the model; histories, scores and pages that exist can be read without it"
             ) from error
-        options = self._complete(name, part, dict(choice.options))
+        options = self._complete(name, part, dict(choice.options), choice.code.record)
         try:
             return part(**accepted(part, **context), **options)
         except UnweaveError:
@@ -251,9 +255,20 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
             >>> PRIORS.make(StandardNormal, latents=3)().event_shape
             torch.Size([3])
         """
+        value = self.chosen(value)
+        return self.build(value, **context) if isinstance(value, Choice) else typing.cast(Part, value)
+
+    def chosen(self, value: object) -> object:
+        """An instance as it is, everything else as a :class:`Choice`.
+
+        Example:
+            >>> from unweave.priors import PRIORS, StandardNormal
+            >>> PRIORS.chosen("standard-normal")
+            Choice(name='StandardNormal', options={})
+        """
         if isinstance(value, self.base) and not isinstance(value, str | type | Mapping | Choice):
-            return typing.cast(Part, value)
-        return self.build(self.choose(value), **context)
+            return value
+        return self.choose(value)
 
     def _name_of(self, part: type) -> str:
         """The name of a known class, otherwise the reference to it."""
@@ -276,8 +291,8 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
         came = "a class of another kind" if isinstance(part, type) else f"a {type(part).__name__}"
         raise UnweaveError(f"{self.name} {name} must be a class that inherits from {wanted}, got {came}")
 
-    def _complete(self, name: str, part: type, given: Mapping[str, Any]) -> dict[str, Any]:
-        """The value of every option, converted to its annotated type."""
+    def _complete(self, name: str, part: type, given: Mapping[str, Any], record: str = "") -> dict[str, Any]:
+        """The value of every option, converted to its annotated type; ``record``: the run whose record gives them."""
         declared = options_of(part)
         label = split_reference(name)[1] if is_reference(name) else name
         for key in given:
@@ -287,7 +302,8 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
         options = {}
         for key, parameter in declared.items():
             if key in given:
-                options[key] = convert(f"{self.name}.{key}", given[key], hints.get(key, Any))
+                value = convert(f"{self.name}.{key}", given[key], hints.get(key, Any))
+                options[key] = Reference.of_config(value, record) if isinstance(value, Reference) else value
             elif parameter.default is inspect.Parameter.empty:
                 raise UnweaveError(f"{self.name} {label} needs the option {self.name}.{key}")
             else:
@@ -473,6 +489,9 @@ def convert(key: str, value: Any, hint: Any) -> Any:
             return tuple(convert(key, v, a) for v, a in zip(value, arguments, strict=True))
     elif hint is Any:
         return value
+    elif hint is Reference:
+        if (named := Reference.of_config(value)) is not None:
+            return named
     elif hint is bool:
         words = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
         if isinstance(value, bool) or str(value).lower() in words:
@@ -521,7 +540,7 @@ def describe(hint: Any) -> str:
     if origin is Mapping:
         return "names with values"
     words = {int: "a whole number", float: "a number", bool: "true or false", str: "text", type(None): "none"}
-    return words.get(hint, "a value")
+    return {**words, Reference: "package.module:name or file.py:name"}.get(hint, "a value")
 
 
 def _plural(phrase: str) -> str:
@@ -531,6 +550,8 @@ def _plural(phrase: str) -> str:
 
 
 def _as_plain(value: Any) -> Any:
+    if isinstance(value, Reference):
+        return value.to_config()
     return [_as_plain(v) for v in value] if isinstance(value, list | tuple) else value
 
 

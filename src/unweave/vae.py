@@ -18,7 +18,7 @@ from unweave.networks import DECODERS, ENCODERS
 from unweave.pairing import PAIRINGS, Pairing
 from unweave.posteriors import POSTERIORS, Posterior
 from unweave.priors import PRIORS, Prior
-from unweave.slots import PartLike
+from unweave.slots import Choice, PartLike
 
 
 class VAEOutput(NamedTuple):
@@ -137,6 +137,8 @@ class VAE(Model):
         self.pairing = pairing
         self.latents = posterior.latents
         self.image_shape = likelihood.image_shape
+        self.choices: dict[str, Choice] = {}
+        """The parts that :meth:`assemble` built, by slot, with their options; others came as instances."""
         self.open_latents: int | None = None
         """How many latents, from the first on, a schedule lets carry anything at present; none: all."""
 
@@ -174,17 +176,26 @@ class VAE(Model):
         if latents < 1:
             raise UnweaveError(f"latents must be at least 1, got {latents}")
 
-        family = POSTERIORS.make(posterior, latents=latents)
-        images = LIKELIHOODS.make(likelihood, image_shape=image_shape)
+        given = {
+            "encoder": ENCODERS.chosen(encoder),
+            "decoder": DECODERS.chosen(decoder),
+            "posterior": POSTERIORS.chosen(posterior),
+            "prior": PRIORS.chosen(prior),
+            "likelihood": LIKELIHOODS.chosen(likelihood),
+        }
+        family = POSTERIORS.make(given["posterior"], latents=latents)
+        images = LIKELIHOODS.make(given["likelihood"], image_shape=image_shape)
         pairs = None if pairing is None else PAIRINGS.make(pairing)
-        return cls(
-            encoder=ENCODERS.make(encoder, image_shape=image_shape, features=family.features),
+        vae = cls(
+            encoder=ENCODERS.make(given["encoder"], image_shape=image_shape, features=family.features),
             posterior=family,
-            prior=PRIORS.make(prior, latents=latents),
-            decoder=DECODERS.make(decoder, latents=latents, output_shape=images.output_shape),
+            prior=PRIORS.make(given["prior"], latents=latents),
+            decoder=DECODERS.make(given["decoder"], latents=latents, output_shape=images.output_shape),
             likelihood=images,
             pairing=pairs if isinstance(pairs, Pairing) else None,
         )
+        vae.choices = {slot: part for slot, part in given.items() if isinstance(part, Choice)}
+        return vae
 
     def encode(self, images: Tensor) -> Distribution:
         """``q(z|x)`` of images in [0, 1], ``(n, *image_shape)``."""

@@ -296,3 +296,21 @@ def test_the_page_and_the_tables_use_the_names(place: Path, capsys: pytest.Captu
         _pictures(summary, geometry=False)["kl"]
         != _pictures(dataclasses.replace(summary, names=("z0", "z1", "z2")), geometry=False)["kl"]
     )
+
+
+def test_every_call_that_decodes_tells_how_far_it_is(place: Path) -> None:
+    """Over more than a block: how many are done, and of how many; what comes out does not depend on it."""
+    model = unweave.load(place / "run")
+    pictures = np.random.default_rng(0).integers(0, 256, (70, *model.image_shape), dtype=np.uint8)
+    calls = {
+        "sample": lambda **tell: model.sample(70, **tell),
+        "decode": lambda **tell: model.decode(np.ones((70, model.latents)), **tell),
+        "traverse": lambda **tell: model.traverse(latents=[0, 1], steps=35, **tell).images,
+        "interpolate": lambda **tell: model.interpolate(pictures[0], pictures[1], steps=70, **tell).images,
+        "reconstruct": lambda **tell: model.reconstruct(pictures, **tell),
+    }
+    for name, call in calls.items():
+        told: list[tuple[int, int]] = []
+        shown = call(tell=lambda *numbers, told=told: told.append(numbers))
+        assert told == [(64, 70), (70, 70)], name
+        np.testing.assert_array_equal(shown, call())

@@ -16,6 +16,7 @@ from safetensors.numpy import load_file
 
 from unweave.errors import UnweaveError
 from unweave.runs import Config, Run
+from unweave.runs.config import _canonical
 
 PARTS = """
 import math
@@ -349,3 +350,105 @@ def test_an_installed_package_registers_its_parts(folder: Path) -> None:
     assert made["parts"]["decoder"] == {"package": "tiny-package", "version": "1.2"}
     said = unweave(folder / "work", "evaluate", "run", ok=False)
     assert "the decoder TinyDecoder comes from tiny-package 1.2 and is missing" in said
+
+
+HALF = """
+def half(images):
+    return images / 2
+"""
+AUGMENTED = ["data=circles", *SMALL[1:-1], "steps=2", "decoder=MLP", "decoder.hidden=[6]"]
+
+
+def test_the_code_of_an_augmentation_is_recorded_and_part_of_the_identity(folder: Path) -> None:
+    (folder / "views.py").write_text(HALF)
+    words = [*AUGMENTED, f"likelihood.augmentation={folder / 'views.py'}:half"]
+    config = Config.read(words=words)
+    run = Run.create(config, folder / "run")
+    made = json.loads((folder / "run" / "run.json").read_text())
+    hashed = sha256(HALF.encode()).hexdigest()
+    assert made["parts"]["likelihood.augmentation"] == {"file": str(folder / "views.py"), "sha256": hashed}
+    assert Run(run.folder).config.identity == config.identity == made["identity"]
+    (folder / "moved").mkdir()
+    (folder / "moved" / "views.py").write_text(HALF)
+    moved = Config.read(words=[*AUGMENTED, f"likelihood.augmentation={folder / 'moved' / 'views.py'}:half"])
+    assert moved.identity == config.identity  # the same code in another place
+    (folder / "views.py").write_text(HALF.replace("/ 2", "/ 3"))
+    assert Config.read(words=words).identity != config.identity
+    with pytest.raises(
+        UnweaveError, match=r"likelihood.augmentation .*views.py:half of .* has changed since"
+    ):
+        Run(run.folder).train()
+
+
+def test_an_error_inside_an_augmentation_names_its_line(folder: Path) -> None:
+    (folder / "views.py").write_text(HALF.replace("images / 2", "images[:, 99]"))
+    words = [*SMALL, "decoder=MLP", "likelihood.augmentation=./views.py:half"]
+    said = unweave(folder, "train", *words, "--out", "run", ok=False)
+    assert f"views.py:half of {folder / 'views.py'}, line 3 failed: IndexError" in said
+
+
+def augmented(run: Path, augmentation: object) -> None:
+    """The run with another augmentation in its config, and no hash or identity that would tell."""
+    (run / "manifest.jsonl").unlink()
+    made = json.loads((run / "run.json").read_text())
+    (run / "run.json").write_text(
+        json.dumps({key: made[key] for key in made if key not in ("identity", "config")})
+    )
+    config = yaml.safe_load((run / "config.yaml").read_text())
+    config["likelihood"] = {**config["likelihood"], "augmentation": augmentation}
+    (run / "config.yaml").write_text(yaml.safe_dump(config))
+
+
+@pytest.mark.parametrize("name", ["{run}/spy.py:TinyDecoder", "spy:TinyDecoder", "./spy.py:TinyDecoder"])
+@pytest.mark.parametrize("code", ["plain", "recorded", "installed", "relative"])
+def test_an_augmentation_that_came_with_a_run_is_not_imported(sent: Path, name: str, code: str) -> None:
+    name = name.format(run=sent)
+    recorded = {"file": str(sent / "spy.py"), "sha256": sha256((sent / "spy.py").read_bytes()).hexdigest()}
+    stored = {
+        "plain": name,  # as runs recorded it before
+        "recorded": {"name": name, "code": recorded},
+        "installed": {"name": name, "code": {"package": "spy", "version": "1.0", "record": ""}},
+        "relative": {"name": name, "code": {"file": "spy.py", "sha256": "0" * 64}},
+    }
+    augmented(sent, stored[code])
+    run = Run(sent)
+    assert run.status == "finished"
+    for opened in (run, Run(".")):
+        with pytest.raises(
+            UnweaveError, match=r"names .*spy.*:TinyDecoder.* imported|there is no module spy"
+        ):
+            opened.model()
+    with pytest.raises(UnweaveError, match=r"imported|there is no module spy"):
+        Config.read(sent / "config.yaml", ["steps=2"]).make_model((3, 32, 32))
+    assert not (sent.parent / "told").exists()
+
+
+def test_a_run_that_recorded_the_name_of_its_augmentation_alone_keeps_its_identity(sent: Path) -> None:
+    before = Config.read(sent / "config.yaml")
+    augmented(sent, "torch:sigmoid")
+    stored = Config.read(sent / "config.yaml")
+    named = {**before.to_mapping()["likelihood"], "augmentation": "torch:sigmoid"}
+    canonical = json.dumps({**_canonical(before), "likelihood": named}, sort_keys=True)
+    assert stored.identity == sha256(canonical.encode()).hexdigest()
+    with pytest.raises(UnweaveError, match=r"does not record where its code is from, so it is not imported"):
+        stored.make_model((3, 32, 32))
+    trusted = Config.read(sent / "config.yaml", ["likelihood.augmentation=torch:sigmoid"])
+    assert getattr(trusted.make_model((3, 32, 32)).likelihood, "augmentation") is not None  # noqa: B009
+
+
+@pytest.mark.parametrize("slot", ["decoder", "likelihood"])
+def test_the_copy_of_a_config_is_trusted_no_more_than_the_config(sent: Path, slot: str) -> None:
+    """run.json holds a copy for the day when config.yaml is damaged: that door is the same."""
+    (sent / "manifest.jsonl").unlink()
+    made = json.loads((sent / "run.json").read_text())
+    names = {
+        "decoder": {"name": "./spy.py:TinyDecoder"},
+        "likelihood": {"augmentation": "./spy.py:TinyDecoder"},
+    }
+    made["config"][slot] = {**made["config"][slot], **names[slot]}
+    (sent / "run.json").write_text(json.dumps(made))
+    (sent / "config.yaml").write_text("{")
+    with pytest.raises(UnweaveError):
+        Run(sent).model()
+    unweave(sent.parent, "runs", "check", "sent", "--repair", ok=False)
+    assert not (sent.parent / "told").exists()

@@ -86,9 +86,7 @@ def decode(model: "TrainedModel", codes: Path, folder: Path, quiet: bool) -> Non
 
     rows = model.checked_codes(load_codes(codes))
     with counting("decoding", quiet=quiet) as tell:
-        write_images(
-            folder, (model.decode(rows[i : i + 64]) for i in range(0, len(rows), 64)), len(rows), tell
-        )
+        write_images(folder, model.decode_blocks(rows), len(rows), tell)
     print_line(f"{_images(len(rows))}: {folder}", quiet=quiet)
 
 
@@ -102,13 +100,14 @@ def decode(model: "TrainedModel", codes: Path, folder: Path, quiet: bool) -> Non
 def sample(model: "TrainedModel", count: int, seed: int, path: Path, quiet: bool) -> None:
     """Draw new images from the prior."""
     from unweave.models.image_files import write_images
+    from unweave.models.sample import sample as blocks
     from unweave.plots import image_grid, save
 
-    images = model.sample(count, seed=seed)
-    if path.suffix.lower() in PICTURES:
-        save(image_grid(images), path)
-    else:
-        write_images(path, [images], count)
+    with counting("drawing", quiet=quiet) as tell:
+        if path.suffix.lower() in PICTURES:
+            save(image_grid(model.sample(count, seed=seed, tell=tell)), path)
+        else:
+            write_images(path, blocks(model, count, seed=seed), count, tell)
     print_line(f"{_images(count)}: {path}", quiet=quiet)
 
 
@@ -137,7 +136,7 @@ def reconstruct(
     source = model.images(images, count=wanted, skip_bad=skip_bad, seed=seed)
     with counting("reconstructing", quiet=quiet) as tell:
         if as_picture:
-            originals, made = sheet(model, source, wanted or 16)
+            originals, made = sheet(model, source, wanted or 16, tell)
             save(reconstructions(originals, made), path)
             error = float(((made - originals) ** 2).mean())
             print_line(f"{_images(len(made))}: {path} (mean squared error {error:.4f})", quiet=quiet)
@@ -171,7 +170,8 @@ def traverse(
       unweave traverse runs/x photo.jpg --latents 0,3 --range -3,3 --out x.webp
     """  # noqa: D301
     chosen = latents.split(",") if latents else None
-    found = model.traverse(image, latents=chosen, span=_pair(span), steps=steps)
+    with counting("decoding", quiet=quiet) as tell:
+        found = model.traverse(image, latents=chosen, span=_pair(span), steps=steps, tell=tell)
     latents_shown = f"{len(found.latents)} latent" + ("s" if len(found.latents) > 1 else "")
     print_line(f"{latents_shown}: {found.save(path)}", quiet=quiet)
 
@@ -184,7 +184,8 @@ def traverse(
 @out_flag("path", "A picture (.png, .svg, .pdf).", Path("interpolation.png"))
 def interpolate(model: "TrainedModel", one: str, other: str, steps: int, path: Path, quiet: bool) -> None:
     """Go from image A to image B along a straight line between their codes."""
-    found = model.interpolate(one, other, steps=steps)
+    with counting("decoding", quiet=quiet) as tell:
+        found = model.interpolate(one, other, steps=steps, tell=tell)
     print_line(f"{steps} images: {found.save(path)}", quiet=quiet)
 
 
@@ -201,7 +202,8 @@ def edit(model: "TrainedModel", image: str, changes: tuple[str, ...], path: Path
     """  # noqa: D301
     from unweave.models.edit import read_changes
 
-    found = model.edit(image, read_changes(changes))
+    with progress("editing", quiet=quiet):
+        found = model.edit(image, read_changes(changes))
     for line in found.lines():
         print_line(line, quiet=quiet)
     print_line(f"picture: {found.save(path)}", quiet=quiet)

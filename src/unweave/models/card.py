@@ -1,8 +1,10 @@
 """The card of a model: one page in Markdown that says what it is, how well it does, and how it is opened."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unweave.metrics import Score
+from unweave.references import is_reference
 from unweave.runs.flat import flatten
 
 if TYPE_CHECKING:
@@ -69,6 +71,8 @@ def _sentence(model: "TrainedModel") -> str:
 
 
 def _data_name(model: "TrainedModel") -> str:
+    if model.config.data.options.get("path") == "":
+        return "images in memory"
     kinds = {"Folder": "the folder ", "Arrays": "the file "}
     return f"{kinds.get(model.config.data.name, '')}{model.data_name}"
 
@@ -151,8 +155,18 @@ def _training(model: "TrainedModel") -> str:
     text = " ".join(lines)
     if model.command:
         text += f"\n\n```console\n$ {model.command}\n```"
-    settings = [(key, f"`{value}`") for key, value in flatten(model.config.to_mapping()).items()]
+    settings = [(key, f"`{_shown(value)}`") for key, value in flatten(model.config.to_mapping()).items()]
     return f"{text}\n\n<details><summary>Every setting</summary>\n\n{_table(('key', 'value'), settings)}\n\n</details>"
+
+
+def _shown(value: object) -> object:
+    """A setting without the folders of the machine that made the model: they are nobody's business."""
+    place, colon, name = (
+        value.rpartition(":") if isinstance(value, str) and is_reference(value) else ("", "", "")
+    )
+    if colon and Path(place).is_absolute():
+        return f"{Path(place).name}:{name}"
+    return Path(value).name if isinstance(value, str) and Path(value).is_absolute() else value
 
 
 def _table(head: tuple[str, ...], rows: Any) -> str:

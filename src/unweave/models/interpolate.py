@@ -12,6 +12,7 @@ from unweave.errors import UnweaveError
 from unweave.plots.images import as_rgb
 
 if TYPE_CHECKING:
+    from unweave.models.encode import Tell
     from unweave.models.trained import TrainedModel
 
 
@@ -44,7 +45,9 @@ class Interpolation:
         return plots.save(self.figure(), path)
 
 
-def interpolate(model: "TrainedModel", one: Any, other: Any, *, steps: int = 9) -> Interpolation:
+def interpolate(
+    model: "TrainedModel", one: Any, other: Any, *, steps: int = 9, tell: "Tell | None" = None
+) -> Interpolation:
     """``E[x | (1 - t) z_A + t z_B]`` for ``t`` from 0 to 1, with the mean codes ``z_A`` and ``z_B`` of two images.
 
     Args:
@@ -52,6 +55,7 @@ def interpolate(model: "TrainedModel", one: Any, other: Any, *, steps: int = 9) 
         one: image A, as :meth:`TrainedModel.encode` takes it.
         other: image B.
         steps: number of images, both ends included.
+        tell: called with how many are done, and of how many.
 
     Example:
         >>> from unweave.models import TrainedModel
@@ -69,4 +73,4 @@ def interpolate(model: "TrainedModel", one: Any, other: Any, *, steps: int = 9) 
     first, last = model.encode(ends).means
     share = np.linspace(0, 1, steps, dtype=np.float32)[:, None]
     codes = (1 - share) * first + share * last
-    return Interpolation(ends, codes, model.decode(codes))
+    return Interpolation(ends, codes, model.decode(codes, tell=tell))

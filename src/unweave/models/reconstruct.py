@@ -6,13 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from unweave.models.encode import Tell
     from unweave.models.images import ImageSource
     from unweave.models.trained import TrainedModel
 
 Floats = NDArray[np.float32]
 
 
-def sheet(model: "TrainedModel", images: "ImageSource", most: int) -> tuple[Floats, Floats]:
+def sheet(
+    model: "TrainedModel", images: "ImageSource", most: int, tell: "Tell | None" = None
+) -> tuple[Floats, Floats]:
     """The first images of a source and what a model makes of them, both in [0, 1].
 
     Example:
@@ -25,4 +28,4 @@ def sheet(model: "TrainedModel", images: "ImageSource", most: int) -> tuple[Floa
     """
     originals = next(images.blocks(most)).images
     shown = originals.astype(np.float32) / 255 if originals.dtype == np.uint8 else originals
-    return np.asarray(shown, np.float32), model.reconstruct(originals)
+    return np.asarray(shown, np.float32), model.reconstruct(originals, tell=tell)

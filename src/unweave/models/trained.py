@@ -1,6 +1,6 @@
 """A trained model that stands alone: its parts, how pictures are prepared for it, and what its numbers are called."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from unweave.runs import latent_names
 from unweave.runs.config import Config
 from unweave.runs.weights import About, DataFacts
 from unweave.training.randomness import seed_torch
-from unweave.vae import Model
+from unweave.vae import VAE, Model
 
 if TYPE_CHECKING:
     from unweave.models.edit import Edit
@@ -26,6 +26,11 @@ if TYPE_CHECKING:
     from unweave.models.neighbours import Neighbours
     from unweave.models.saving import Precision
     from unweave.models.traverse import Traversal
+    from unweave.training import Outcome
+
+
+BLOCK = 64
+"""Images that are decoded at a time."""
 
 
 class TrainedModel:
@@ -73,6 +78,13 @@ class TrainedModel:
             seed_torch(config.seed, "weights")
             model = config.make_model(image_shape)
         return cls(model, About(config, DataFacts(image_shape), step=0))
+
+    @classmethod
+    def of(cls, vae: VAE, outcome: "Outcome") -> "TrainedModel":
+        """A VAE that :func:`unweave.train` trained, to be saved and used; see :func:`unweave.models.assembled.of`."""
+        from unweave.models.assembled import about_of
+
+        return cls(vae, about_of(vae, outcome))
 
     def __repr__(self) -> str:
         return f"TrainedModel({self.title}, step {self.about.step:,}, from {self.place or 'nowhere'})"
@@ -192,19 +204,27 @@ class TrainedModel:
             raise UnweaveError(f"one image is expected, got {len(found)}")
         return np.asarray(found.means[0])
 
-    def decode(self, codes: Any) -> NDArray[np.float32]:
+    def decode(self, codes: Any, *, tell: "Tell | None" = None) -> NDArray[np.float32]:
         """The expected images of codes ``(n, latents)`` or of one code ``(latents,)``, in [0, 1]."""
-        return self.model.decode_mean(self.checked_codes(codes))
+        return np.concatenate(list(self.decode_blocks(codes, tell=tell)))
 
-    def reconstruct(self, images: Any, **options: Any) -> NDArray[np.float32]:
+    def decode_blocks(self, codes: Any, *, tell: "Tell | None" = None) -> Iterator[NDArray[np.float32]]:
+        """The same, a block of images at a time."""
+        checked = self.checked_codes(codes)
+        for start in range(0, max(len(checked), 1), BLOCK):
+            yield self.model.decode_mean(checked[start : start + BLOCK])
+            if tell is not None:
+                tell(min(start + BLOCK, len(checked)), len(checked))
+
+    def reconstruct(self, images: Any, *, tell: "Tell | None" = None, **options: Any) -> NDArray[np.float32]:
         """What the model makes of images: the images of their mean codes."""
-        return self.decode(self.encode(images, **options).means)
+        return self.decode(self.encode(images, **options).means, tell=tell)
 
-    def sample(self, n: int, *, seed: int = 0) -> NDArray[np.float32]:
+    def sample(self, n: int, *, seed: int = 0, tell: "Tell | None" = None) -> NDArray[np.float32]:
         """New images from the prior; see :func:`unweave.models.sample.sample`."""
         from unweave.models.sample import sample
 
-        return sample(self, n, seed=seed)
+        return np.concatenate(list(sample(self, n, seed=seed, tell=tell)))
 
     def traverse(self, image: Any = None, **options: Any) -> "Traversal":
         """One latent varied at a time, around the code of an image; see :func:`unweave.models.traverse.traverse`."""
@@ -212,11 +232,13 @@ class TrainedModel:
 
         return traverse(self, None if image is None else self.code(image), **options)
 
-    def interpolate(self, one: Any, other: Any, *, steps: int = 9) -> "Interpolation":
+    def interpolate(
+        self, one: Any, other: Any, *, steps: int = 9, tell: "Tell | None" = None
+    ) -> "Interpolation":
         """From one image to another along a line; see :func:`unweave.models.interpolate.interpolate`."""
         from unweave.models.interpolate import interpolate
 
-        return interpolate(self, one, other, steps=steps)
+        return interpolate(self, one, other, steps=steps, tell=tell)
 
     def edit(self, image: Any, changes: Mapping[str, float | str]) -> "Edit":
         """An image with other values of some latents; see :func:`unweave.models.edit.edit`."""

@@ -14,6 +14,7 @@ from unweave.errors import UnweaveError
 from unweave.vae import VAE
 
 if TYPE_CHECKING:
+    from unweave.models.encode import Tell
     from unweave.models.trained import TrainedModel
 
 ANIMATED = {".gif": plots.traversal_gif_bytes, ".webp": plots.traversal_webp_bytes}
@@ -52,6 +53,7 @@ def traverse(
     latents: Sequence[str | int] | None = None,
     span: tuple[float, float] | None = None,
     steps: int = 9,
+    tell: "Tell | None" = None,
 ) -> Traversal:
     """The images of a code of which one latent at a time is varied.
 
@@ -61,6 +63,7 @@ def traverse(
         latents: which to vary, in this order; none: all, those with the largest KL first if it is known.
         span: first and last value; none: the model's own, such as -2 to 2.
         steps: number of values.
+        tell: called with how many images are done, and of how many.
 
     Example:
         >>> from unweave.models import TrainedModel
@@ -81,7 +84,7 @@ def traverse(
         order = list(range(model.latents)) if kl is None else np.argsort(-kl, kind="stable").tolist()
     middle = center(model) if code is None else model.checked_codes(code)[0]
     codes = plots.traversal_codes(middle, order, low=low, high=high, steps=steps).astype(np.float32)
-    images = model.decode(codes.reshape(-1, model.latents))
+    images = model.decode(codes.reshape(-1, model.latents), tell=tell)
     labels = plots.traversal_labels(order, kl, model.latent_names)
     shaped = images.reshape(len(order), steps, *images.shape[1:])
     return Traversal(shaped, tuple(order), tuple(labels), low, high)

@@ -96,6 +96,7 @@ class Recipe:
         data: what the conclusion reads where nothing is trained, as configs hold it; a function, as files may come.
         reference: ``package.module:NAME`` or ``file.py:NAME`` of a recipe from outside of unweave, by which a command
             names it; empty for those of unweave, which are named by their id.
+        unstated: of what the paper gives no number, ``steps`` or ``replicas``: those of the largest scale are ours.
 
     Example:
         >>> def nothing(job: Job) -> Conclusion:
@@ -112,6 +113,7 @@ class Recipe:
     conclude: "Callable[[Job], Conclusion]"
     data: DataRead | None = None
     reference: str = ""
+    unstated: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)+", self.id):
@@ -248,6 +250,7 @@ def recipe(
     published: str,
     runs: Plan | None = None,
     data: DataRead | None = None,
+    unstated: tuple[str, ...] = (),
 ) -> "Callable[[Callable[[Job], Conclusion]], Callable[[Job], Conclusion]]":
     """Register the decorated function as the recipe of one or more figures or tables; see :class:`Recipe`.
 
@@ -263,7 +266,7 @@ def recipe(
 
     def register(function: "Callable[[Job], Conclusion]") -> "Callable[[Job], Conclusion]":
         for each in ids:
-            made = Recipe(each, title, claim, published, runs, function, data)
+            made = Recipe(each, title, claim, published, runs, function, data, unstated=unstated)
             made.check_id_is_free()
             RECIPES[each] = made
         return function

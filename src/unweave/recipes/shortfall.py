@@ -31,6 +31,7 @@ def shortfall(job: Job) -> str:
         theirs[paper][0].config,
         replicas=(len(runs), len(theirs[paper])),
         models=(_models(planned), _models(full)),
+        unstated=job.recipe.unstated,
     )
 
 
@@ -41,7 +42,12 @@ def _models(study: Study) -> int:
 
 
 def compared_with_paper(
-    ours: Config, theirs: Config, *, replicas: tuple[int, int] = (1, 1), models: tuple[int, int] = (1, 1)
+    ours: Config,
+    theirs: Config,
+    *,
+    replicas: tuple[int, int] = (1, 1),
+    models: tuple[int, int] = (1, 1),
+    unstated: tuple[str, ...] = (),
 ) -> str:
     """What our run has less of than theirs: steps, replicas, models, pixels, channels, and so on.
 
@@ -50,6 +56,7 @@ def compared_with_paper(
         theirs: the config of the paper's.
         replicas: our number of runs of a model, and theirs.
         models: our number of models, and theirs.
+        unstated: of what the paper gives no number, so that those of ``theirs`` are ours too.
 
     Example:
         >>> ours, theirs = (Config.read(words=["data=circles", f"steps={n}"]) for n in (100, 500_000))
@@ -63,10 +70,17 @@ def compared_with_paper(
         "models": models,
         **{what: (size, known[what]) for what, size in _sizes(ours).items() if what in known},
     }
-    less = [f"{_count(a, what)} instead of {b:,}" for what, (a, b) in pairs.items() if a < b]
-    if less and ours.learning_rate != theirs.learning_rate:
+    smaller = {what: (a, b) for what, (a, b) in pairs.items() if a < b}
+    less = [f"{_count(a, what)} instead of {b:,}" for what, (a, b) in smaller.items() if what not in unstated]
+    if smaller and ours.learning_rate != theirs.learning_rate:
         less.append(f"learning rate {ours.learning_rate:g} instead of {theirs.learning_rate:g}")
-    return f"Against the paper: {', '.join(less)}." if less else ""
+    sentences = [f"Against the paper: {', '.join(less)}."] if less else []
+    sentences += [
+        f"The paper gives no number of {what}: {a:,} here, {b:,} at its scale are ours."
+        for what, (a, b) in smaller.items()
+        if what in unstated
+    ]
+    return " ".join(sentences)
 
 
 def _sizes(config: Config) -> dict[str, int]:

@@ -203,15 +203,16 @@ def _record_what_is_left(folder: Path) -> Iterator[str]:
 def _repair_config(folder: Path) -> Iterator[str]:
     """Config and ``run.json`` from each other."""
     from unweave.runs import publishing
-    from unweave.runs.config import Config
+    from unweave.runs.config import Config, with_record
 
     config, about = folder / publishing.CONFIG, folder / publishing.RUN
     made = status.readable(about)
     copy = made.get("config")
-    if isinstance(copy, dict) and Config.of(copy).identity == made.get("identity"):
+    stored = Config.of(with_record(copy, folder)) if isinstance(copy, dict) else None
+    if stored is not None and stored.identity == made.get("identity"):
         if any(_config_damage(folder)):
             aside = atomic.set_aside(config).name if os.path.lexists(config) else "nothing"
-            artefacts.write(config, Config.of(copy).to_yaml())
+            artefacts.write(config, stored.to_yaml())
             yield f"{config}: written again from its copy in run.json; the damaged one is kept as {aside}"
         return
     if not config.is_file() or any(_config_damage(folder)):

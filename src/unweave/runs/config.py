@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import re
+import typing
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -25,11 +26,11 @@ from unweave.optimizers import OPTIMIZERS
 from unweave.pairing import PAIRINGS
 from unweave.posteriors import POSTERIORS
 from unweave.priors import PRIORS
-from unweave.references import is_reference, provenance_of
+from unweave.references import Provenance, Reference, is_reference, provenance_of, split_reference
 from unweave.runs.key_hints import choose, unknown_key
 from unweave.runs.recommended import with_training
 from unweave.schedules import SCHEDULES
-from unweave.slots import Choice, Slot, convert, options_of
+from unweave.slots import Choice, Slot, convert, options_of, type_hints
 from unweave.standalone import StandaloneModel
 from unweave.standardise import standardise
 from unweave.training.weight_average import check_average
@@ -256,8 +257,34 @@ class Config:
         chosen = {name: getattr(self, name) for name in SLOTS}
         return {name: choice for name, choice in chosen.items() if choice.code is not None}
 
+    @property
+    def outside_code(self) -> dict[str, tuple[str, Provenance]]:
+        """What all code that is not unweave's is called and where it comes from, by slot, or by key of an option.
+
+        Example:
+            >>> config = Config.read(words=["data=circles", "likelihood.augmentation=torch:sigmoid"])
+            >>> config.outside_code["likelihood.augmentation"][1].package
+            'torch'
+        """
+        parts = {slot: (part.label, part.code) for slot, part in self.outside_parts.items()}
+        named = {key: (str(value), value.code) for key, value in self.outside_options.items()}
+        return {key: (label, code) for key, (label, code) in {**parts, **named}.items() if code is not None}
+
+    @property
+    def outside_options(self) -> dict[str, Reference]:
+        """The options of parts that name code, by their keys.
+
+        Example:
+            >>> Config.read(words=["data=circles", "likelihood.augmentation=torch:sigmoid"]).outside_options
+            {'likelihood.augmentation': 'torch:sigmoid'}
+        """
+        options = {
+            f"{name}.{key}": value for name in SLOTS for key, value in getattr(self, name).options.items()
+        }
+        return {key: value for key, value in options.items() if isinstance(value, Reference)}
+
     def changed_parts(self) -> list[str]:
-        """A sentence for each outside part whose code is no longer the one that this config recorded.
+        """A sentence for each outside part or option whose code is no longer the one that this config recorded.
 
         Example:
             >>> Config.read(words=["data=circles"]).changed_parts()
@@ -271,6 +298,9 @@ class Config:
                 told.append(
                     f"the {name} {choice.label} of {choice.code} has changed since this config was made"
                 )
+        for name, named in self.outside_options.items():
+            if named.identity and named.now().identity != named.identity:
+                told.append(f"the {name} {named} of {named.code} has changed since this config was made")
         return told
 
     def make_dataset(self) -> Dataset:
@@ -374,6 +404,9 @@ def _canonical_part(slot: str, choice: Choice) -> dict[str, Any]:
     if choice.code is not None:
         return {**choice.to_config(), "name": choice.label, "code": choice.code.identity}
     plain = choice.to_config()
+    for key, value in choice.options.items():
+        if isinstance(value, Reference) and value.identity:  # older runs recorded the name alone
+            plain[key] = {"name": split_reference(value)[1], "code": value.identity}
     if choice == NONE:
         return plain
     first = _FIRST_KEYS["options"].get(slot, {}).get(choice.name, [])
@@ -422,7 +455,20 @@ def with_record(mapping: Mapping[str, Any], place: Path) -> dict[str, Any]:
         if isinstance(name := part.get("name"), str) and is_reference(name):
             code = part["code"] if isinstance(part.get("code"), dict) else {}
             marked[slot] = {**part, "code": {**code, "record": str(place)}}
+            continue
+        named = {key: part[key] for key in _reference_options(slot, name) & part.keys()}
+        found = {key: Reference.of_config(value, str(place)) for key, value in named.items()}
+        if any(found.values()):
+            marked[slot] = {**part, **found}
     return marked
+
+
+def _reference_options(slot: str, name: object) -> set[str]:
+    """The options that name code, of a part that is unweave's own; those of others are marked when they are built."""
+    names = {plain(known): known for known in SLOTS[slot].parts}
+    part = SLOTS[slot].parts.get(names.get(plain(str(name)), ""))
+    hints = {} if part is None else type_hints(part)
+    return {key for key, hint in hints.items() if Reference in typing.get_args(hint)}
 
 
 def read_file(file: Path) -> dict[str, Any]:

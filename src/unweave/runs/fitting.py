@@ -1,5 +1,6 @@
 """Own images of a size that the networks do not take are resized, and that is told."""
 
+import dataclasses
 import logging
 
 import torch
@@ -41,8 +42,8 @@ def fitted(config: Config) -> Config:
                 "images of %d x %d do not fit these networks: resized to %d x %d (data.size=%d)",
                 *(height, width, side, side, side),
             )
-            mapping = config.to_mapping()
-            config = Config.of({**mapping, "data": {**mapping["data"], "size": side}})
+            data = dataclasses.replace(config.data, options={**config.data.options, "size": side})
+            config = dataclasses.replace(config, data=data)
             shape = (channels, side, side)
             continue
         except (UnweaveError, NotImplementedError, RuntimeError):

@@ -140,7 +140,7 @@ def about(config: Config, command: str | None, minutes: float | None = None) -> 
         **({} if minutes is None else {"minutes": minutes}),
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": versions(),
-        "parts": {name: part.code.to_config() for name, part in config.outside_parts.items() if part.code},
+        "parts": {name: code.to_config() for name, (_, code) in config.outside_code.items()},
         "config": config.to_mapping(),  # as in config.yaml; JSON is faster to read for the index
     }
     return (json.dumps(content, indent=2) + "\n").encode()

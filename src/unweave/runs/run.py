@@ -21,7 +21,7 @@ from unweave.model_metrics import Codes
 from unweave.objectives import Objective
 from unweave.optimizers import OPTIMIZERS
 from unweave.runs import history, locks, publishing, status, weights
-from unweave.runs.config import Config
+from unweave.runs.config import Config, with_record
 from unweave.runs.history import HistoryWriter, Record
 from unweave.runs.opened import LoadedModel, OpenedData, keep_model, loaded_model, open_data
 from unweave.runs.weights import About, DataFacts
@@ -397,7 +397,7 @@ class Run:
         except (UnweaveError, OSError):
             raise
         except Exception as error:
-            parts = self.config.outside_parts
+            parts = self.config.outside_code
             if not parts:
                 raise
             kept = "run it with --debug for the traceback"
@@ -405,14 +405,14 @@ class Run:
                 with (self.folder / "log.txt").open("a") as log:
                     log.write(traceback.format_exc())
                 kept = f"the traceback is in {self.folder / 'log.txt'}"
-            files = {part.code.file: part.label for part in parts.values() if part.code and part.code.file}
+            files = {code.file: label for label, code in parts.values() if code.file}
             frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename in files]
             place = (
                 f"{files[frames[-1].filename]} of {frames[-1].filename}, line {frames[-1].lineno}"
                 if frames
                 else ""
             )
-            named = ", ".join(f"{slot} {part.label}" for slot, part in parts.items())
+            named = ", ".join(f"{slot} {label}" for slot, (label, _) in parts.items())
             raise UnweaveError(
                 f"{place or f'a run with parts from outside ({named})'} failed: {type(error).__name__}: "
                 f"{' '.join(str(error).split())[:300]}; {kept}"
@@ -467,7 +467,7 @@ def _stored_config(folder: Path) -> Config:
         problem = str(error)
     copy = made.get("config")
     with contextlib.suppress(UnweaveError):
-        if isinstance(copy, dict) and (config := Config.of(copy)).identity == identity:
+        if isinstance(copy, dict) and (config := Config.of(with_record(copy, folder))).identity == identity:
             logger.warning("%s; its copy in run.json is used", problem)
             return config
     raise DamagedError(f"{problem}; {folder / publishing.RUN} has no copy of it")

@@ -1,6 +1,7 @@
 """Training in one call."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from unweave.data import Dataset, as_dataset
@@ -12,6 +13,7 @@ from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE, Share
 from unweave.training.display import TerminalDisplay
 from unweave.training.trainer import (
+    Call,
     Callback,
     Display,
     Outcome,
@@ -21,6 +23,9 @@ from unweave.training.trainer import (
     Trainer,
 )
 from unweave.vae import Model
+
+KEPT = ("steps", "batch_size", "learning_rate", "seed", "weight_average", "clip_norm")
+"""Settings that an :class:`Outcome` keeps of its call."""
 
 
 def train(
@@ -115,10 +120,21 @@ def train(
         patience=patience,
         precision=precision,
     )
+    images = as_dataset(dataset)
+    call = Call(
+        objective,
+        dataset,
+        images,
+        {
+            **{key: getattr(settings, key) for key in KEPT},
+            **{"optimizer": optimizer, "critic_optimizer": critic_optimizer},
+            **{"schedule": schedule, "critic_schedule": critic_schedule},
+        },
+    )
     trainer = Trainer(
         vae,
         OBJECTIVES.make(objective, latents=vae.latents),
-        as_dataset(dataset),
+        images,
         settings,
         checkpoints=checkpoints,
         record=record,
@@ -129,6 +145,6 @@ def train(
         on_checkpoint=on_checkpoint,
     )
     if display is not None or quiet or share.rank:
-        return trainer.run(stop)
+        return replace(trainer.run(stop), call=call)
     with TerminalDisplay.of({type(vae).__name__: steps}, quiet) as trainer.display:
-        return trainer.run(stop)
+        return replace(trainer.run(stop), call=call)

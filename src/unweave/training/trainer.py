@@ -3,7 +3,7 @@
 import contextlib
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Protocol, cast, get_args
 
@@ -38,8 +38,26 @@ DIVERGED = 1000.0
 
 
 @dataclass(frozen=True)
+class Call:
+    """With what :func:`train` was called, as it was given; for those who save the model.
+
+    Example:
+        >>> from unweave.data import Circles
+        >>> Call("BetaVAE", "circles", Circles(), {"steps": 10}).objective
+        'BetaVAE'
+    """
+
+    objective: Any
+    data: Any
+    dataset: Dataset
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
 class Outcome:
     """How training ended: after which step, and the reason if that is not the last step.
+
+    ``call`` is known of :func:`train` alone, not of a run, whose folder has it.
 
     Example:
         >>> Outcome("diverged", 120, "the loss is nan at step 121").status
@@ -49,6 +67,7 @@ class Outcome:
     status: Status
     step: int
     reason: str | None = None
+    call: Call | None = field(default=None, repr=False, compare=False)
 
 
 class Display(Protocol):

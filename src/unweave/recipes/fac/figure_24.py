@@ -23,6 +23,7 @@ RATES = {
     claim="In all runs the discriminator eventually degenerates and takes all for real; a smaller rate delays it.",
     published="curve only; an accuracy of one half is that of a discriminator that takes all for real",
     runs=gans_on_digits(RATES),
+    unstated=("steps", "replicas"),
 )
 def figure_24(job: Job) -> Conclusion:
     """Accuracies as logged, and their mean over the last quarter."""

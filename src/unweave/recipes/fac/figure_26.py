@@ -10,4 +10,5 @@ recipe(
     claim="The digit class often changes with the noise.",
     published="pictures only",
     runs=gans_on_digits(TEN_CATEGORIES, stopped=True),
+    unstated=("steps", "replicas"),
 )(class_by_noise(oftener_than_misread))

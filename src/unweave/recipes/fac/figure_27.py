@@ -10,4 +10,5 @@ recipe(
     claim="With three continuous codes more of the digit class goes into them.",
     published="pictures only",
     runs=gans_on_digits(THREE_CODES, stopped=True),
+    unstated=("steps", "replicas"),
 )(class_in_codes(more_than_first))

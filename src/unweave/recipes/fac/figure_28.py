@@ -10,4 +10,5 @@ recipe(
     claim="With two categories much more of the digit class goes into the continuous codes.",
     published="pictures only",
     runs=gans_on_digits(TWO_CATEGORIES, stopped=True),
+    unstated=("steps", "replicas"),
 )(class_in_codes(more_than_first))

@@ -10,4 +10,5 @@ recipe(
     claim="With twenty categories the continuous codes still hold information about the digit class.",
     published="pictures only",
     runs=gans_on_digits(TWENTY_CATEGORIES, stopped=True),
+    unstated=("steps", "replicas"),
 )(class_in_codes(beyond_chance))

@@ -10,4 +10,5 @@ recipe(
     claim="With two categories the noise has more information about the digit class.",
     published="pictures only",
     runs=gans_on_digits(TWO_CATEGORIES, stopped=True),
+    unstated=("steps", "replicas"),
 )(class_by_noise(more_than_first))

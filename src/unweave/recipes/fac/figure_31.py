@@ -10,4 +10,5 @@ recipe(
     claim="With twenty categories the noise has less semantically meaningful information.",
     published="pictures only",
     runs=gans_on_digits(TWENTY_CATEGORIES, stopped=True),
+    unstated=("steps", "replicas"),
 )(class_by_noise(less_than_first))

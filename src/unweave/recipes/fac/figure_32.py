@@ -10,4 +10,5 @@ recipe(
     claim="InfoWGAN-GP solves the degeneracy: its critic goes on to tell real images from generated ones.",
     published="curves only",
     runs=gans_on_digits({"lambda=1": {**AS_PUBLISHED, "lambda_mi": 1.0}}, "InfoWGANGP"),
+    unstated=("steps", "replicas"),
 )(losses_conclusion)

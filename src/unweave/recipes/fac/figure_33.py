@@ -10,4 +10,5 @@ recipe(
     claim="InfoWGAN-GP solves the degeneracy: its critic goes on to tell real images from generated ones.",
     published="curves only",
     runs=gan_on_2d_shapes,
+    unstated=("steps", "replicas"),
 )(losses_conclusion)

@@ -10,4 +10,5 @@ recipe(
     claim="The digit class changes in the traversals of the continuous codes of InfoWGAN-GP too.",
     published="pictures only",
     runs=gans_on_digits(TEN_CATEGORIES, "InfoWGANGP"),
+    unstated=("steps",),
 )(class_in_codes(beyond_chance))

@@ -11,4 +11,5 @@ recipe(
     claim="A bigger architecture does not lift the scores of InfoWGAN-GP: they stay below FactorVAE's.",
     published="scores for lambda from 0 to 1, pictures only; best run at lambda = 0.6",
     runs=gans_2d(bigger=True),
+    unstated=("steps",),
 )(scores_conclusion)

@@ -11,4 +11,5 @@ recipe(
     claim="The disentanglement scores of InfoWGAN-GP are disappointingly low.",
     published="scores for lambda from 0 to 1, pictures only; best run at lambda = 0.2",
     runs=gans_2d(),
+    unstated=("steps",),
 )(scores_conclusion)
