@@ -10,7 +10,7 @@ from unweave.errors import check_choice
 from unweave.metrics.counted import FEWEST as LEAST
 from unweave.metrics.counted import TOO_FEW, CountedScore
 from unweave.metrics.information import JointCounts, neighbour_information
-from unweave.metrics.linear import Loss, Softmax, fit_softmax
+from unweave.metrics.linear import AS_GOOD, Loss, Softmax, fit_softmax
 from unweave.metrics.ranges import Ends
 from unweave.metrics.score import Score, Span, interval_of_terms, no_span, span_of
 from unweave.metrics.validation import (
@@ -259,7 +259,8 @@ def _fit(z: Floats, column: Integers, start: Softmax | None = None) -> _Fit:
     labels = labels.reshape(-1)
     weights = (len(z) / (len(present) * np.bincount(labels)))[labels]
     # So small a penalty changes nothing but that weights stay finite where classes can be separated.
-    model = fit_softmax(z, labels, len(present), ridge=1e-9, sample_weights=weights, start=start)
+    enough = 1e-9 if start is None else AS_GOOD
+    model = fit_softmax(z, labels, len(present), ridge=1e-9, sample_weights=weights, start=start, enough=enough)
     losses = -model.log_probabilities(z)[np.arange(len(z)), labels]
     return _Fit(model, labels, weights, losses, 1 - float(np.mean(losses)) / float(np.log(len(present))))
 

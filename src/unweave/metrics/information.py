@@ -97,7 +97,7 @@ class JointCounts:
         )
 
     def ratios(self, factor: int, latents: NDArray[np.intp]) -> Floats:
-        """``log( p(z, v) / (p(z) p(v)) )`` of each cell of these latents, (latents, bins * values); 0 where it is empty.
+        """``log( p(z, v) / (p(z) p(v)) )`` of each cell, (latents, bins * values); 0 where it is empty.
 
         Its mean over the samples is the information of a pair.
         """
@@ -236,7 +236,7 @@ def class_entropies(classes: Integers) -> Floats:
 
 
 def _dense_xlogx(x: Floats) -> Floats:
-    """x log x, 0 at 0; several times as fast as looking for zeros, or as ``xlogy``, where few are 0."""
+    """``x log x``, 0 at 0; several times as fast as looking for zeros, or as ``xlogy``, where few are 0."""
     found = np.maximum(x, 1e-300)
     np.log(found, out=found)
     found *= x
