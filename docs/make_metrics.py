@@ -353,7 +353,7 @@ The same name means different numbers in different libraries. Each definition is
 | `dci` | `unweave`, `disentanglement_lib`, `dcf`, `ubisoft`; backends `lightgbm`, `sklearn`, `forest`, `lasso` | predictors (the default: boosted trees of LightGBM, faster than and other than the library's), weights, training or held-out codes |
 | `sap` | `disentanglement_lib`, `dcf`, `ubisoft`, `latte` | support vector machines or correlations |
 | `modularity`, `explicitness` | `disentanglement_lib`, `dcf`, `ubisoft` | bins; dead codes; held-out codes; one classifier for all values or one for each |
-| `dci_es` | capacities of the predictors | explicitness and size of DCI-ES, which leaves the family of predictors open |
+| `dci_es` | `paper`, `published_code`; capacities of the predictors | whether the area is divided by the triangle down to the least loss or down to 0; the family of predictors is left open |
 | `irs` | `paper`, `disentanglement_lib`, `ubisoft` | the quantile of deviations, bins of factors |
 | `mig_sup`, `jemmig`, `dcimig` | `paper`, `ubisoft` | bins, which entropy divides |
 

@@ -197,9 +197,9 @@ def test_explicitness_is_the_area_under_the_losses_of_ascending_capacities() -> 
             model = Ridge(alpha=1e-6 * len(train), fit_intercept=False, solver="cholesky")
             guess = model.fit(columns[train], hot[train]).predict(columns[test])
             losses.append(min([1.0, *losses, float(np.sum((guess - hot[test]) ** 2) / spread)]))
-        lowest = losses[-1]
-        area = np.trapezoid(np.array(losses) - lowest, dx=1.0)
-        assert score == pytest.approx(1 - area / ((1 - lowest) * 2 / 2), abs=1e-9)
+        lowest, weights = losses[-1], np.log([4, 24, 64])
+        area = np.trapezoid(np.array(losses) - lowest, weights)
+        assert score == pytest.approx(1 - area / ((1 - lowest) * np.log(16) / 2), abs=1e-9)
     sign, product = found.constants["of_factors"]
     assert sign > product  # which is not linear
 
@@ -210,11 +210,33 @@ def test_size_and_explicitness_of_plain_cases() -> None:
     scores = dci_es(np.hstack([v, v, 0 * v]), v)
     assert scores["dci_explicitness"].value == pytest.approx(1.0, abs=1e-6)
     assert scores["dci_size"].value == pytest.approx(1 / 3)
-    assert explicitness_of([1.0, 1.0, 1.0, 0.0]) == pytest.approx(1 - 2 * 2.5 / 3)
-    assert explicitness_of([0.5, 0.9, 0.1]) == explicitness_of(
-        [0.5, 0.5, 0.1]
-    )  # a larger capacity is never worse
+    even = [0.0, 1.0, 2.0, 3.0]
+    assert explicitness_of(even, [1.0, 1.0, 1.0, 0.0]) == pytest.approx(1 - 2 * 2.5 / 3)
+    # A larger capacity is never worse.
+    assert explicitness_of(even[:3], [0.5, 0.9, 0.1]) == explicitness_of(even[:3], [0.5, 0.5, 0.1])
     noise = dci_es(rng.normal(size=(500, 2)), v)
     assert noise["dci_explicitness"].constants["losses"][0][0] == pytest.approx(1.0, abs=0.05)
     with pytest.raises(UnweaveError, match="capacities must be two or more ascending"):
         dci_es(v, v, capacities=(8, 8))
+
+
+def test_explicitness_divides_by_the_triangle_that_the_authors_draw_or_by_the_one_of_their_code() -> None:
+    """By hand: losses 0.9, 0.5, 0.1 at capacities 0, 1, 3 have 0.6 + 0.4 above their least.
+
+    Under the line from the loss of no predictor, 1, to the least there is 3 (1 - 0.1) / 2; the published code has 3 / 2.
+    """
+    capacities, losses = [0.0, 1.0, 3.0], [0.9, 0.5, 0.1]
+    assert explicitness_of(capacities, losses) == pytest.approx(1 - 1 / 1.35, abs=1e-12)
+    assert explicitness_of(capacities, losses, mode="published_code") == pytest.approx(1 / 3, abs=1e-12)
+    nothing = [1.0, 1.0, 1.0]
+    assert explicitness_of(capacities, nothing) == 0.0
+    assert explicitness_of(capacities, nothing, mode="published_code") == 1.0
+    rng = np.random.default_rng(2)
+    z = rng.normal(size=(300, 3))
+    v = (z[:, :1] * z[:, 1:2] > 0) + 0
+    paper, code = (dci_es(z, v, np.random.default_rng(0), mode=mode) for mode in ("paper", "published_code"))  # type: ignore[arg-type]
+    least = min(paper["dci_explicitness"].constants["losses"][0])
+    apart = (1 - paper["dci_explicitness"].value) * (1 - least)
+    assert code["dci_explicitness"].value == pytest.approx(1 - apart, abs=1e-12)
+    with pytest.raises(UnweaveError, match="mode of dci_es"):
+        dci_es(z, v, mode="area")  # type: ignore[arg-type]

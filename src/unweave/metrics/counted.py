@@ -63,8 +63,8 @@ class CountedScore(ABC):
     sizes: tuple[int, ...]
 
     @abstractmethod
-    def plain(self, information: Floats) -> float:
-        """The score of informations (latents, K)."""
+    def plain(self, information: Floats) -> Floats:
+        """The score of each table of informations, (..., latents, K) -> (...)."""
 
     @abstractmethod
     def corrected(self, joint: JointCounts) -> float:
@@ -87,7 +87,12 @@ class CountedScore(ABC):
     @cached_property
     def ends(self) -> Ends:
         """Of the latents whose range matters."""
-        return Ends.of(self.codes[:, self.moving])
+        return Ends.of(self._moved())
+
+    def _moved(self) -> Floats:
+        """The codes of the latents whose range matters; a copy only if these are not all."""
+        moving = self.moving
+        return self.codes if len(moving) == self.codes.shape[1] else self.codes[:, moving]
 
     @property
     def _some(self) -> slice:
@@ -125,7 +130,7 @@ class CountedScore(ABC):
     def _of_infinitely_many(self, value: float) -> Span | None:
         """None if the score has no limit within reach."""
         moving = self.moving
-        moved = wider_bins(self.codes[:, moving], self.ends, self.bins)
+        moved = wider_bins(self._moved(), self.ends, self.bins)
         if moved is None:
             return None
         unbiased = np.where(self.silent[:, None], 0.0, self.joint.unbiased())
@@ -155,21 +160,20 @@ class CountedScore(ABC):
         outward = errors / np.maximum(self.ends.range, 1e-300)
         shifts = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])[:, :, None] * outward
         low = self.ends.mean - self.ends.away[0, 0]
-        fine = fine_bins(self.codes[self._some, moving], self.bins, low, self.ends.range)
+        fine = fine_bins(self._moved()[self._some], self.bins, low, self.ends.range)
         moved = np.repeat(self.joint.information[None, moving], 4, axis=0)
         for k, size in enumerate(self.sizes):
-            rows = np.flatnonzero(matters[:, k])
-            if len(rows):
-                of_factor = self.joint.classes[self._some, k]
+            of_factor = np.ascontiguousarray(self.joint.classes[self._some, k])
+            chosen = np.flatnonzero(matters[:, k])
+            # A few latents at a time: fresh memory for all of them would cost more than counting.
+            for rows in np.split(chosen, range(4, len(chosen), 4)) if len(chosen) else ():
                 counts = shifted_counts(fine[rows], self.bins, shifts[..., rows], of_factor, size)
                 out, inward = np.split(information_of(counts), 2)
                 moved[:2, rows, k] += (out - inward) / 2
                 moved[2:, rows, k] -= (out - inward) / 2
-        table, found = self.joint.information.copy(), np.empty((4, len(moving)))
-        for shift, i in np.ndindex(found.shape):
-            table[moving[i]] = moved[shift, i]
-            found[shift, i] = self.plain(table)
-            table[moving[i]] = self.joint.information[moving[i]]
+        tables = np.tile(self.joint.information, (4, len(moving), 1, 1))
+        tables[:, np.arange(len(moving)), moving] = moved
+        found = self.plain(tables)
         return float(np.sum((found[:2] - found[2:]) ** 2)) / 4
 
     def _of_silent(self) -> float:
@@ -181,11 +185,9 @@ class CountedScore(ABC):
                 continue  # constant
             shuffled = np.stack([rng.permutation(self.joint.binned[j]) for _ in range(SHUFFLES)])
             counted = JointCounts.of(shuffled, self.bins, self.joint.classes, self.sizes)
-            table, found = self.joint.information.copy(), []
-            for row in counted.information:
-                table[j] = row
-                found.append(self.plain(table))
-            total += float(np.var(found, ddof=1))
+            tables = np.tile(self.joint.information, (SHUFFLES, 1, 1))
+            tables[:, j] = counted.information
+            total += float(np.var(self.plain(tables), ddof=1))
         return total
 
 

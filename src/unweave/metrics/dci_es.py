@@ -2,11 +2,12 @@
 
 import itertools
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.learned import Trial
 from unweave.metrics.score import Score, no_span
 from unweave.metrics.validation import Floats, check_count, check_pair, factor_classes, standardised
@@ -18,12 +19,16 @@ RIDGE = 1e-6
 NOTHING = 0.01
 """Shares of variance below this are not explained: a curve of losses that ends so high says nothing."""
 
+Mode = Literal["paper", "published_code"]
+MODES = ("paper", "published_code")
+
 
 def dci_es(
     codes: ArrayLike,
     factors: ArrayLike,
     rng: np.random.Generator | None = None,
     *,
+    mode: Mode = "paper",
     capacities: Sequence[int] = (0, 8, 16, 32, 64, 128, 256),
     test: float = 1 / 3,
     interval: bool = True,
@@ -31,31 +36,36 @@ def dci_es(
     """``dci_explicitness``, in [-1, 1], and ``dci_size``; D, C and I are those of :func:`~unweave.metrics.dci`.
 
     With l_k(c) the least loss, on codes held out, of predictors of factor k of capacity c or less, 1 that of predicting
-    the mean, and l_k* the least of all capacities c_1 < ... < c_m, the area between the loss and l_k*, over steps of
-    capacity, is compared with that of a loss which falls evenly:
+    the mean, and l_k* the least of all capacities c_1 < ... < c_m, the area between the loss and l_k* is compared with
+    the triangle under a loss that falls evenly from 1 at c_1 to l_k* at c_m:
 
-        explicitness = mean_k ( 1 - A_k / Z_k ),  A_k = int ( l_k(c) - l_k* ) dc,  Z_k = ( 1 - l_k* ) (m - 1) / 2
+        explicitness = mean_k ( 1 - A_k / Z_k ),  A_k = int ( l_k(c) - l_k* ) dc,  Z_k = ( 1 - l_k* ) (c_m - c_1) / 2
         size         = K / latents
 
     So explicitness is 1 if the least capacity, a linear predictor, is as good as any, 0 if the loss falls evenly, and
     -1 if only the largest capacity predicts anything. A factor of which no capacity explains a hundredth counts 0.
+    The code that the authors published (``mode="published_code"``) has Z_k = (c_m - c_1) / 2, as if l_k* were 0, and
+    so 1 for a factor of which nothing is explained.
 
-    The family of predictors is a choice, which the definition leaves open. Here they are least squares regressions of
-    the indicators of a factor's values, on the standardised codes and, with capacity c, on c random cosines of them
-    (Rahimi & Recht 2007; frequencies normal with variance 1 / latents); those of a capacity include those of a smaller
-    one. The loss is the unexplained share of the variance of the indicators. Compare equal capacities only.
+    A capacity is, as there, the logarithm of the number of weights. The family of predictors is a choice, which the
+    definition leaves open. Here they are least squares regressions of the indicators of a factor's values, on the
+    standardised codes and on some random cosines of them (Rahimi & Recht 2007; frequencies normal with variance 1 /
+    latents), which is one of the authors' three families; those of a capacity include those of a smaller one. The loss
+    is the unexplained share of the variance of the indicators (theirs: of ordered values, or the share of wrong
+    classes). Compare equal capacities only.
 
     Args:
         codes: (n, latents) posterior means.
         factors: (n, K) factor values; continuous ones are cut into 20 bins.
         rng: draws the split and the cosines; ``np.random.default_rng(0)`` by default.
+        mode: whose Z_k.
         capacities: numbers of cosines, ascending; two or more.
         test: share of the samples held out.
         interval: there is none of explicitness, which says why; size is no estimate.
 
     References:
         Eastwood et al. 2023, "DCI-ES: an extended disentanglement framework with connections to identifiability",
-        section 4.
+        section 4; Z_k as its authors draw it and as their code (github.com/andreinicolicioiu/DCI-ES) has it.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -65,6 +75,7 @@ def dci_es(
         (0.8, 0.5)
 
     """
+    check_choice("mode of dci_es", mode, MODES)
     codes, table = check_pair(codes, factors, least=20)
     steps = [check_count("capacities", c, 0) for c in capacities]
     if len(steps) < 2 or any(b <= a for a, b in itertools.pairwise(steps)):
@@ -73,8 +84,10 @@ def dci_es(
     trial = Trial.of(codes, factor_classes(table)[0], rng, test)
     z = standardised(codes, codes[trial.train])
     losses = _losses(z, trial, steps, rng)
-    each = [explicitness_of(curve) for curve in losses]
+    weights = np.log(1 + z.shape[1] + np.array(steps))
+    each = [explicitness_of(weights, curve, mode=mode) for curve in losses]
     constants = {
+        "mode": mode,
         "capacities": steps,
         "training_samples": len(trial.train),
         "test_samples": len(trial.held_out),
@@ -105,21 +118,21 @@ def dci_es(
     }
 
 
-def explicitness_of(losses: ArrayLike) -> float:
-    """``1 - A / Z`` of the losses (m,) of ascending capacities, 1 being the loss of no predictor.
+def explicitness_of(capacities: ArrayLike, losses: ArrayLike, *, mode: Mode = "paper") -> float:
+    """``1 - A / Z`` of the losses (m,) of ascending capacities (m,), 1 being the loss of no predictor.
 
     Example:
-        >>> explicitness_of([0.2, 0.2, 0.2]), explicitness_of([1.0, 0.5, 0.0]), explicitness_of([1.0, 1.0, 1.0])
-        (1.0, 0.0, 0.0)
+        >>> explicitness_of([0, 1, 2], [0.2, 0.2, 0.2]), explicitness_of([0, 1, 2], [1.0, 0.5, 0.0])
+        (1.0, 0.0)
 
     """
     best = np.minimum.accumulate(np.minimum(np.asarray(losses, dtype=np.float64), 1.0))
-    least = best[-1]
-    if 1 - least < NOTHING:
-        return 0.0
+    least, steps = float(best[-1]), np.diff(np.asarray(capacities, dtype=np.float64))
     above = best - least
-    area = float(np.sum(above[1:] + above[:-1])) / 2
-    return 1 - area / ((1 - float(least)) * (len(best) - 1) / 2)
+    area = float(np.sum((above[1:] + above[:-1]) / 2 * steps))
+    if mode == "published_code":
+        return 1 - 2 * area / float(steps.sum())
+    return 1 - 2 * area / float(steps.sum()) / (1 - least) if 1 - least >= NOTHING else 0.0
 
 
 def _losses(z: Floats, trial: Trial, capacities: Sequence[int], rng: np.random.Generator) -> Floats:

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.learned import Trial, span_of_learned
-from unweave.metrics.linear import Softmax, fit_softmax
+from unweave.metrics.linear import AS_GOOD, Softmax, fit_softmax
 from unweave.metrics.predictors import fit_predictor
 from unweave.metrics.score import Score, Span, interval_of_terms, no_span
 from unweave.metrics.validation import (
@@ -180,5 +180,6 @@ def _guess(
         return np.asarray(fit_predictor(train, target, "lightgbm", 0)[1](codes)), None
     if start is not None and start.weights.shape[1] != len(present):
         start = None
-    model = fit_softmax(train, known.reshape(-1), len(present), start=start)
+    enough = 1e-9 if start is None else AS_GOOD
+    model = fit_softmax(train, known.reshape(-1), len(present), start=start, enough=enough)
     return np.asarray(present[model.predict(codes)]), model

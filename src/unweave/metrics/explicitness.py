@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
 from unweave.metrics.learned import Trial, span_of_learned
-from unweave.metrics.linear import Softmax, fit_softmax
+from unweave.metrics.linear import AS_GOOD, Softmax, fit_softmax
 from unweave.metrics.score import Score, no_span
 from unweave.metrics.validation import (
     Floats,
@@ -115,7 +115,8 @@ def _fit(z: Floats, column: Integers, start: Softmax | None = None) -> tuple[Sof
     present, labels = np.unique(column, return_inverse=True)
     if start is not None and start.weights.shape[1] != len(present):
         start = None
-    return fit_softmax(z, labels.reshape(-1), len(present), start=start), present
+    enough = 1e-9 if start is None else AS_GOOD
+    return fit_softmax(z, labels.reshape(-1), len(present), start=start, enough=enough), present
 
 
 def _one_against_the_rest(codes: Floats, classes: Integers) -> Score:

@@ -10,7 +10,7 @@ from unweave.errors import check_choice
 from unweave.metrics.counted import FEWEST as LEAST
 from unweave.metrics.counted import TOO_FEW, CountedScore
 from unweave.metrics.information import JointCounts, neighbour_information
-from unweave.metrics.linear import Loss, Softmax, fit_softmax
+from unweave.metrics.linear import AS_GOOD, Loss, Softmax, fit_softmax
 from unweave.metrics.ranges import Ends
 from unweave.metrics.score import Score, Span, interval_of_terms, no_span, span_of
 from unweave.metrics.validation import (
@@ -98,7 +98,10 @@ def infomec(
         spans_of = _spans(codes, active, joint, sizes, bins)
     elif interval:
         spans_of = (no_span(_NEIGHBOURS), no_span(_NEIGHBOURS))
-    values = {"infomec_modularity": _focus(shares.T), "infomec_compactness": _focus(shares)}
+    values = {
+        "infomec_modularity": float(_focus(shares.T)),
+        "infomec_compactness": float(_focus(shares)),
+    }
     scores = {
         name: Score(name, value, reference=_REFERENCE, constants=constants, **span)
         for (name, value), span in zip(values.items(), spans_of, strict=True)
@@ -124,14 +127,14 @@ class _Focused(CountedScore):
     of_latents: bool
 
     def _turned(self, table: Floats) -> Floats:
-        return table.T if self.of_latents else table
+        return np.swapaxes(table, -1, -2) if self.of_latents else table
 
-    def plain(self, information: Floats) -> float:
+    def plain(self, information: Floats) -> Floats:
         return _focus(self._turned(information / _entropies(self.joint)))
 
     def corrected(self, joint: JointCounts) -> float:
         known = np.where(self.silent[:, None], 0.0, joint.unbiased())
-        return _focus(self._turned(known / _entropies(joint)))
+        return float(_focus(self._turned(known / _entropies(joint))))
 
     def slopes(self, information: Floats) -> tuple[Floats, Floats]:
         entropies = _entropies(self.joint)
@@ -154,7 +157,7 @@ def _spans(
     limit = np.array_equal(active, grown > grown.max() * ACTIVE_SHARE)
     plain, found = _known(joint), []
     for of_latents in (True, False):
-        value = _focus(plain.T if of_latents else plain)
+        value = float(_focus(plain.T if of_latents else plain))
         found.append(_Focused(codes[:, active], bins, joint, sizes, of_latents).span(value, limit=limit))
     return found[0], found[1]
 
@@ -195,17 +198,21 @@ def _slopes(shares: Floats) -> Floats:
     return np.asarray(slopes / (1 - 1 / rows) / columns)
 
 
-def _focus(shares: Floats) -> float:
-    """The mean over columns of (largest entry / sum - 1/rows) / (1 - 1/rows); 1 if there is one row, 0 if none."""
-    rows = len(shares)
-    if rows == 0 or shares.shape[1] == 0:
-        return 0.0
-    best = shares.max(axis=0)
-    totals = np.maximum(shares.sum(axis=0), best)  # informations less their bias may lie a little below 0
-    top = np.where(totals > 1e-12, best / np.where(totals > 1e-12, totals, 1.0), 1 / rows)
+def _focus(shares: Floats) -> Floats:
+    """The mean over columns of (largest entry / sum - 1/rows) / (1 - 1/rows), (..., rows, columns) -> (...).
+
+    1 if there is one row, 0 if none.
+    """
+    rows, columns = shares.shape[-2:]
+    if rows == 0 or columns == 0:
+        return np.zeros(shares.shape[:-2])
+    best = shares.max(axis=-2)
+    totals = np.maximum(shares.sum(axis=-2), best)  # informations less their bias may lie a little below 0
+    alive = totals > 1e-12
     if rows == 1:
-        return float(np.mean(totals > 1e-12))
-    return float(np.clip(np.mean((top - 1 / rows) / (1 - 1 / rows)), 0.0, 1.0))
+        return np.asarray(alive.mean(axis=-1))
+    top = np.where(alive, best / np.where(alive, totals, 1.0), 1 / rows)
+    return np.clip(((top - 1 / rows) / (1 - 1 / rows)).mean(axis=-1), 0.0, 1.0)
 
 
 FEWEST = 10
@@ -252,7 +259,8 @@ def _fit(z: Floats, column: Integers, start: Softmax | None = None) -> _Fit:
     labels = labels.reshape(-1)
     weights = (len(z) / (len(present) * np.bincount(labels)))[labels]
     # So small a penalty changes nothing but that weights stay finite where classes can be separated.
-    model = fit_softmax(z, labels, len(present), ridge=1e-9, sample_weights=weights, start=start)
+    enough = 1e-9 if start is None else AS_GOOD
+    model = fit_softmax(z, labels, len(present), ridge=1e-9, sample_weights=weights, start=start, enough=enough)
     losses = -model.log_probabilities(z)[np.arange(len(z)), labels]
     return _Fit(model, labels, weights, losses, 1 - float(np.mean(losses)) / float(np.log(len(present))))
 

@@ -96,16 +96,19 @@ class JointCounts:
             code_entropies=np.log(n) - of_codes / n,
         )
 
-    def ratios(self, latent: int, factor: int, samples: slice = slice(None), times: float = 1.0) -> Floats:
-        """``log( p(z, v) / (p(z) p(v)) )`` of the samples, multiplied; the mean of all is the information."""
-        counts = self.counts[factor][latent].astype(np.float64)
+    def ratios(self, factor: int, latents: NDArray[np.intp]) -> Floats:
+        """``log( p(z, v) / (p(z) p(v)) )`` of each cell, (latents, bins * values); 0 where it is empty.
+
+        Its mean over the samples is the information of a pair.
+        """
+        counts = self.counts[factor][latents].astype(np.float64)
         n = self.binned.shape[1]
-        expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0, keepdims=True) / n
-        table = np.log(np.where(counts > 0, counts, 1.0) / np.where(counts > 0, expected, 1.0))
-        # One flat index: a lookup by row and column costs several times as much.
-        cells = self.binned[latent, samples] * counts.shape[1]
-        cells += self.classes[samples, factor]
-        return np.asarray((times * table).ravel().take(cells))
+        expected = counts.sum(axis=2, keepdims=True) * counts.sum(axis=1, keepdims=True)
+        empty = counts == 0
+        counts[empty], expected[empty] = 1.0, n
+        counts *= n
+        counts /= expected
+        return np.log(counts, out=counts).reshape(len(latents), -1)
 
     def surprises(self, factor: int) -> Floats:
         """``-log p(v)`` of each sample, (n,); its mean is the entropy of the factor."""
@@ -116,8 +119,17 @@ class JointCounts:
     def influence(self, by_information: Floats, by_entropy: Floats, samples: slice = slice(None)) -> Floats:
         """The effect of each of the samples, up to a constant, on a score with slopes (latents, K) and (K,)."""
         influence = np.zeros(self.binned[0, samples].shape)
-        for j, k in zip(*np.nonzero(by_information), strict=True):
-            influence += self.ratios(int(j), int(k), samples, float(by_information[j, k]))
+        for k in range(by_information.shape[1]):
+            latents = np.flatnonzero(by_information[:, k])
+            if not len(latents):
+                continue
+            tables = self.ratios(k, latents) * by_information[latents, k, None]
+            size, column = self.counts[k].shape[2], np.ascontiguousarray(self.classes[samples, k])
+            for table, j in zip(tables, latents, strict=True):
+                # One flat index: a lookup by row and column costs several times as much.
+                cells = self.binned[j, samples] * size
+                cells += column
+                influence += table.take(cells)
         for k in np.flatnonzero(by_entropy):
             influence += by_entropy[k] * self.surprises(int(k))[samples]
         return influence
@@ -172,9 +184,8 @@ def information_of(counts: Floats) -> Floats:
     """
     rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
     n = rows.sum(axis=-1)
-    joint = _sum_xlogx(counts.reshape(-1, *counts.shape[-2:])).reshape(n.shape)
-    apart = scipy.special.xlogy(rows, rows).sum(axis=-1) + scipy.special.xlogy(columns, columns).sum(axis=-1)
-    return np.asarray((joint - apart) / n + np.log(n))
+    apart = _dense_xlogx(rows).sum(axis=-1) + _dense_xlogx(columns).sum(axis=-1)
+    return np.asarray((_dense_xlogx(counts).sum(axis=(-2, -1)) - apart) / n + np.log(n))
 
 
 def neighbour_information(codes: Floats, classes: Integers) -> Floats:
@@ -222,6 +233,14 @@ def class_entropies(classes: Integers) -> Floats:
     """
     shares = [np.bincount(column) / len(column) for column in classes.T]
     return np.array([-float(np.sum(scipy.special.xlogy(p, p))) for p in shares])
+
+
+def _dense_xlogx(x: Floats) -> Floats:
+    """``x log x``, 0 at 0; several times as fast as looking for zeros, or as ``xlogy``, where few are 0."""
+    found = np.maximum(x, 1e-300)
+    np.log(found, out=found)
+    found *= x
+    return found
 
 
 def _sum_xlogx(counts: NDArray[Any]) -> Floats:

@@ -90,8 +90,7 @@ def irs(
     mean, least, most = codes.mean(axis=0), codes.min(axis=0), codes.max(axis=0)
     weights = np.maximum(most - mean, mean - least)
     weights = np.where(weights > 1e-9 * np.maximum(np.maximum(most, -least), 1e-30), weights, 0.0)
-    work = np.empty_like(codes)
-    deviations = np.stack([each.deviations(codes, share, work) for each in groups], axis=1)
+    deviations = _deviations(codes, groups, share)
     alive = weights > 0
     robust = 1 - deviations / np.where(alive, weights, 1.0)[:, None]
     robust = np.where(alive[:, None], robust, 0.0)
@@ -111,7 +110,7 @@ def irs(
         )  # no latent varies, so the score cannot either
     elif interval:
         chosen = [groups[k] for k in deviations[alive].argmin(axis=1)]
-        span = _span(value, codes[:, alive], chosen, share)
+        span = _span(value, codes if alive.all() else codes[:, alive], chosen, share)
     return Score("irs", value, range=(-1.0, 1.0), reference="Suter et al. 2019", constants=constants, **span)
 
 
@@ -138,26 +137,48 @@ class _Groups:
             )
         return cls(order, starts, counts)
 
-    def deviations(self, codes: Floats, share: float, work: Floats) -> Floats:
+    def deviations(self, codes: Floats, share: float, work: tuple[Floats, Floats]) -> Floats:
         """The mean over values of the quantile of deviations of codes (n, latents), (latents,).
 
-        ``work`` is an array like ``codes`` that is overwritten: fresh memory costs more than arithmetic.
+        ``work``, (n, latents) and (latents, n), is overwritten: fresh memory costs more than arithmetic.
         """
-        total, ordered = np.zeros(codes.shape[1]), np.take(codes, self.order, axis=0, out=work, mode="clip")
+        ordered, away = np.take(codes, self.order, axis=0, out=work[0], mode="clip"), work[1]
+        means = np.add.reduceat(ordered, self.starts, axis=0) / self.counts[:, None]
+        for start, count, mean in zip(self.starts.tolist(), self.counts.tolist(), means, strict=True):
+            ordered[start : start + count] -= mean
+        np.abs(ordered.T, out=away)
+        if share == 1:
+            return np.asarray(np.maximum.reduceat(away, self.starts, axis=1).mean(axis=1))
+        place = share * (self.counts - 1)
+        below = place.astype(np.int64)
+        for start, count, rank in zip(
+            self.starts.tolist(), self.counts.tolist(), below.tolist(), strict=True
+        ):
+            away[:, start : start + count].partition(rank, axis=1)
+        at = self.starts + below
+        low = away[:, at]
+        # The next is the least of what a value has beyond; where it has none, the quantile is the last one.
+        beyond = np.where(below + 1 < self.counts, at + 1, at)
+        pairs = np.stack([beyond, np.append(self.starts[1:], away.shape[1] - 1)], axis=1).ravel()
+        high = np.minimum.reduceat(away, pairs, axis=1)[:, ::2]
+        high[:, -1] = np.minimum(high[:, -1], away[:, -1])  # which no pair can end behind
+        return np.asarray((low + (place - below) * (high - low)).mean(axis=1))
+
+    def quantiles(self, values: Floats, shares: Floats) -> Floats:
+        """The quantiles of each value's own ``values`` (n,), which lie in ``order``, (shares, values)."""
+        ranked = values.copy()
         for start, count in zip(self.starts.tolist(), self.counts.tolist(), strict=True):
-            group = ordered[start : start + count]
-            group -= np.add.reduce(group, axis=0) / count
-            if share == 1:
-                total += np.abs(group).max(axis=0)
-                continue
-            away = np.abs(group.T, order="C")
-            place = share * (count - 1)
-            below = int(place)
-            away.partition(below, axis=1)
-            low = away[:, below]
-            high = away[:, below + 1 :].min(axis=1) if place > below else low
-            total += low + (place - below) * (high - low)
-        return total / len(self.counts)
+            ranked[start : start + count].sort()
+        place = self.starts + shares[:, None] * (self.counts - 1)
+        low = place.astype(np.int64)
+        high = np.minimum(low + 1, len(ranked) - 1)
+        return np.asarray(ranked[low] + (place - low) * (ranked[high] - ranked[low]))
+
+
+def _deviations(codes: Floats, groups: list[_Groups], share: float) -> Floats:
+    """Of each latent and factor, (latents, K)."""
+    work = np.empty(codes.shape), np.empty(codes.T.shape)
+    return np.stack([each.deviations(codes, share, work) for each in groups], axis=1)
 
 
 def _span(value: float, codes: Floats, groups: list[_Groups], share: float) -> Span:
@@ -211,10 +232,7 @@ def _deviation(code: Floats, groups: _Groups, share: float, equal: float) -> tup
         side, own = _of_maxima(centred, away, groups)
     else:
         width = min(share, 1 - share) / 2
-        places = starts + np.array([share - width, share, share + width])[:, None] * (counts - 1)
-        # All values are ranked at once: those of later ones are lifted beyond those of earlier ones.
-        lift = 2 * float(away.max()) * np.arange(len(counts))
-        below, size, above = _at(away + lift[value], places) - lift
+        below, size, above = groups.quantiles(away, np.array([share - width, share, share + width]))
         own = (share - (away <= size[value])) * ((above - below) / (2 * width))[value]
         # Where deviations to one side outnumber the others, an error of the mean shifts the quantile too.
         near = (away >= below[value]) & (away <= above[value])
@@ -235,11 +253,3 @@ def _of_maxima(centred: Floats, away: Floats, groups: _Groups) -> tuple[Floats, 
         last = start + int(of_value.argmax())
         side[v], own[last] = np.sign(centred[last]), count * maximum_errors(of_value[:, None])[0]
     return side, own
-
-
-def _at(values: Floats, place: Floats) -> Floats:
-    """What stands at places, which may lie between whole numbers, if the values are sorted."""
-    low = place.astype(np.int64)
-    high = np.minimum(low + 1, len(values) - 1)
-    ranked = np.partition(values, np.unique(np.concatenate([low, high], axis=None)))
-    return np.asarray(ranked[low] + (place - low) * (ranked[high] - ranked[low]))

@@ -32,6 +32,8 @@ class Softmax:
         return np.asarray(np.argmax(features @ self.weights + self.intercepts, axis=1), np.int64)
 
 
+AS_GOOD = 1e-6
+"""How near a minimum regressions come whose samples are others' halves: the spread between halves is far larger."""
 EXACT = 40
 """Regressions of at most so many weights are solved with their whole Hessian, larger ones by conjugate gradients."""
 SCALED = 1_000
@@ -51,6 +53,7 @@ def fit_softmax(
     ridge: float = 1.0,
     sample_weights: Floats | None = None,
     start: Softmax | None = None,
+    enough: float = 1e-9,
 ) -> Softmax:
     """The minimum of ``-sum_i w_i log p(y_i | x_i) + ridge/2 ||weights||^2``, by Newton's method.
 
@@ -66,6 +69,7 @@ def fit_softmax(
         ridge: penalty.
         sample_weights: (n,).
         start: where to begin, e.g. at the solution for nearly the same samples.
+        enough: the loss of a sample, below which a further step is not worth taking.
 
     Example:
         >>> x = np.array([[0.0], [1.0], [2.0], [3.0]])
@@ -83,18 +87,22 @@ def fit_softmax(
         beta = np.vstack([start.weights, start.intercepts])
     else:
         beta = _discriminant(features, labels, classes, w)
-    fine = Loss(features, labels, w, penalty, classes, np.float64)
     if (d + 1) * classes <= EXACT:
-        beta = _descend(fine, beta, 1e-9 * n, fine.exact_step)
+        fine = Loss(features, labels, w, penalty, classes, np.float64)
+        beta = _descend(fine, beta, enough * n, fine.exact_step)
         return Softmax(beta[:-1], beta[-1])
     rough = Loss(features, labels, w, penalty, classes, np.float32)
     if start is not None and start.scale is not None:
         rough.scale = start.scale
+        if enough >= AS_GOOD:  # within the reach of single precision
+            beta = _descend(rough, beta, enough * n, rough.step)
+            return Softmax(beta[:-1], beta[-1], rough.scale)
     else:
         beta = _descend(rough, beta, 1e-2 * n, rough.step)
         rough.scale = rough.sampled_scale()
         beta = _descend(rough, beta, 1e-4 * n, rough.step)
-    beta = _descend(fine, beta, 1e-9 * n, lambda gradient: rough.at(fine).step(gradient, 1e-4))
+    fine = Loss(features, labels, w, penalty, classes, np.float64)
+    beta = _descend(fine, beta, enough * n, lambda gradient: rough.at(fine).step(gradient, 1e-4))
     return Softmax(beta[:-1], beta[-1], rough.scale)
 
 

@@ -118,8 +118,10 @@ class _Gap(CountedScore):
 
     second_order: ClassVar[float] = 1.0
 
-    def plain(self, information: Floats) -> float:
-        return float(np.mean(leading_gaps(information / self.joint.entropies)[1]))
+    def plain(self, information: Floats) -> Floats:
+        shares = np.sort(information / self.joint.entropies, axis=-2)
+        second = shares[..., -2, :] if shares.shape[-2] > 1 else 0.0
+        return np.asarray((shares[..., -1, :] - second).mean(axis=-1))
 
     def corrected(self, joint: JointCounts) -> float:
         order, gaps = leading_gaps(_shares(joint, of_codes=False))

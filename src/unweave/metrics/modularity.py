@@ -88,8 +88,8 @@ def modularity(
 class _Modularity(CountedScore):
     """The score as a function of informations."""
 
-    def plain(self, information: Floats) -> float:
-        return float(np.mean(_modularities(information)))
+    def plain(self, information: Floats) -> Floats:
+        return np.asarray(_modularities(information).mean(axis=-1))
 
     def corrected(self, joint: JointCounts) -> float:
         return float(np.mean(np.where(self.silent, 0.0, _modularities(joint.unbiased()))))
@@ -106,10 +106,12 @@ class _Modularity(CountedScore):
 
 
 def _modularities(information: Floats) -> Floats:
+    """Of each latent, (..., latents, K) -> (..., latents)."""
     squares = information**2
-    best = squares.max(axis=1)
+    best = squares.max(axis=-1)
     alive = best > 1e-20
-    if squares.shape[1] == 1:
+    factors = squares.shape[-1]
+    if factors == 1:
         return np.asarray(alive, dtype=np.float64)
-    rest = (squares.sum(axis=1) - best) / np.where(alive, best * (squares.shape[1] - 1), 1.0)
+    rest = (squares.sum(axis=-1) - best) / np.where(alive, best * (factors - 1), 1.0)
     return np.where(alive, 1 - rest, 0.0)

@@ -163,19 +163,26 @@ def shifted_counts(fine: Integers, bins: int, outward: Floats, classes: Integers
     latents, parts = len(fine), bins * FINE
     total = np.zeros((latents, parts + 1, size))
     # A latent at a time: fresh memory for all of them would cost more than counting.
+    cells = np.empty(fine.shape[1], dtype=np.int64)
     for code, counted in zip(fine, total, strict=True):
-        table = np.bincount(code * size + classes, minlength=parts * size).reshape(parts, size)
-        np.cumsum(table, axis=0, out=counted[1:])
+        np.multiply(code, size, out=cells)
+        cells += classes
+        counted[1:] = np.bincount(cells, minlength=parts * size).reshape(parts, size)
+    np.cumsum(total, axis=1, out=total)
     # Edges in parts: they move the more the nearer they are to that end.
-    way = np.linspace(0.0, 1.0, bins + 1)
+    way = np.arange(bins + 1) / bins
     edges = (way - (1 - way) * outward[:, 0, :, None] + way * outward[:, 1, :, None]) * parts
     edges[..., 0], edges[..., -1] = 0.0, parts
-    edges = np.clip(edges, 0.0, parts)
+    np.clip(edges, 0.0, parts, out=edges)
     at = np.minimum(edges.astype(np.int64), parts - 1)
-    share = (edges - at)[..., None]
-    latent = np.arange(latents)[:, None]
-    below = total[latent, at]
-    return np.asarray(np.diff(below + share * (total[latent, at + 1] - below), axis=2))
+    flat = total.reshape(-1, size)
+    rows = at + (np.arange(latents) * (parts + 1))[:, None]
+    below = flat.take(rows, axis=0)
+    above = flat.take(rows + 1, axis=0)
+    above -= below
+    above *= (edges - at)[..., None]
+    above += below
+    return above[:, :, 1:] - above[:, :, :-1]
 
 
 def maximum_errors(values: Floats) -> Floats:

@@ -1,6 +1,6 @@
 """SAP: how much better the best single latent predicts a factor than the second best."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -86,14 +86,14 @@ def sap(
     trial = Trial.of(codes, classes, rng, test)
     if mode == "latte":
         trial = replace(trial, train=np.arange(len(codes)), held_out=np.arange(len(codes)))
-    right, trained = _guesses(trial, trial.train, 1.0 if mode == "latte" else 0.01)
-    accuracy = right.mean(axis=2)
+    machines = _machines(trial, trial.train, 1.0 if mode == "latte" else 0.01)
+    accuracy = _right(trial, trial.held_out, machines).mean(axis=2)
     _, gaps = leading_gaps(accuracy)
     value = float(np.mean(gaps))
     span = no_span()
     if interval:
-        candidates = np.argsort(-trained, axis=0, kind="stable")[:4]
-        span = _span(value, trial, candidates)
+        trained = _right(trial, trial.train, machines).mean(axis=2)
+        span = _span(value, trial, np.argsort(-trained, axis=0, kind="stable")[:4])
     constants = {
         "mode": mode,
         "training_samples": len(trial.train),
@@ -108,14 +108,14 @@ def _span(value: float, trial: Trial, candidates: NDArray[np.intp]) -> Span:
     """The score of machines without penalty, and its interval; ``candidates`` (m, K) are the latents that may lead."""
     if trial.fewest(trial.train) < FEWEST:
         return no_span(f"a value has fewer than {FEWEST} training codes")
-    right, trained = _guesses(trial, trial.train, UNPENALISED, candidates)
+    machines = _machines(trial, trial.train, UNPENALISED, candidates)
     # Leaders chosen on the codes that test them would seem better than they are.
-    order, _ = leading_gaps(trained)
-    terms = _gap_of_leaders(right, order)
+    order, _ = leading_gaps(_right(trial, trial.train, machines).mean(axis=2))
+    terms = _gap_of_leaders(_right(trial, trial.held_out, machines), order)
     of_halves = []
     for _ in range(HALF_SAMPLES):
-        guessed, _ = _guesses(trial, trial.random_half(), UNPENALISED, order)
-        of_halves.append(_gap_of_leaders(guessed, order))
+        again = _machines(trial, trial.random_half(), UNPENALISED, order, machines)
+        of_halves.append(_gap_of_leaders(_right(trial, trial.held_out, again), order))
     return span_of(value, float(np.mean(terms)), *interval_of_held_out(terms, of_halves))
 
 
@@ -128,32 +128,58 @@ def _gap_of_leaders(right: NDArray[np.bool_], order: NDArray[np.intp]) -> Floats
     return np.asarray(terms.mean(axis=0))
 
 
-def _guesses(
-    trial: Trial, train: Integers, penalty: float, only: NDArray[np.intp] | None = None
-) -> tuple[NDArray[np.bool_], Floats]:
-    """Which held-out codes each latent guesses rightly, (latents, K, held out), and its accuracy on those of ``train``.
+@dataclass(frozen=True)
+class _Machine:
+    """What guesses a factor from a latent: the values that occurred, and the line of each; none if it was one value."""
 
-    ``only`` (m, K) holds the latents that are used for each factor; the others guess nothing.
+    present: Integers
+    lines: tuple[Floats, Floats] | None
+
+    def guess(self, code: Floats) -> Integers:
+        if self.lines is None:
+            return np.full(len(code), self.present[0])
+        breaks, lines = envelope(*self.lines)
+        return np.asarray(self.present[lines[np.searchsorted(breaks, code)]])
+
+
+_Machines = dict[tuple[int, int], _Machine]
+"""By latent and factor."""
+
+
+def _machines(
+    trial: Trial,
+    rows: Integers,
+    penalty: float,
+    only: NDArray[np.intp] | None = None,
+    starts: _Machines | None = None,
+) -> _Machines:
+    """The machines trained on some rows; ``only`` (m, K): of these latents alone for each factor.
+
+    ``starts`` are machines of nearly the same rows, where to begin.
     """
-    codes, classes, held_out = trial.codes, trial.classes, trial.held_out
-    right = np.zeros((codes.shape[1], classes.shape[1], len(held_out)), dtype=bool)
-    trained = np.zeros(right.shape[:2])
-    for k, column in enumerate(classes.T):
-        present, labels = np.unique(column[train], return_inverse=True)
-        for j, code in enumerate(codes.T):
+    found: _Machines = {}
+    codes = np.ascontiguousarray(trial.codes[rows].T)
+    for k, column in enumerate(trial.classes[rows].T):
+        present, labels = np.unique(column, return_inverse=True)
+        for j, code in enumerate(codes):
             if only is not None and j not in only[:, k]:
                 continue
-            if len(present) < 2:
-                right[j, k], trained[j, k] = column[held_out] == present[0], 1.0
-                continue
-            slopes, intercepts = fit_thresholds(
-                code[train], labels.reshape(-1), len(present), penalty=penalty
-            )
-            breaks, lines = envelope(slopes, intercepts)
-            guess = present[lines[np.searchsorted(breaks, code)]]
-            right[j, k] = guess[held_out] == column[held_out]
-            trained[j, k] = np.mean(guess[train] == column[train])
-    return right, trained
+            lines = None
+            if len(present) > 1:
+                near = None if starts is None else starts[j, k]
+                start = near.lines if near is not None and len(near.present) == len(present) else None
+                lines = fit_thresholds(code, labels.reshape(-1), len(present), penalty=penalty, start=start)
+            found[j, k] = _Machine(present, lines)
+    return found
+
+
+def _right(trial: Trial, rows: Integers, machines: _Machines) -> NDArray[np.bool_]:
+    """Which of some codes each latent guesses rightly, (latents, K, rows); one without a machine guesses nothing."""
+    codes, classes = np.ascontiguousarray(trial.codes[rows].T), np.ascontiguousarray(trial.classes[rows].T)
+    right = np.zeros((len(codes), len(classes), len(rows)), dtype=bool)
+    for (j, k), machine in machines.items():
+        np.equal(machine.guess(codes[j]), classes[k], out=right[j, k])
+    return right
 
 
 def _correlations(codes: Floats, factors: Floats, interval: bool) -> Score:

@@ -9,7 +9,13 @@ from unweave.metrics.validation import Floats, Integers
 
 
 def fit_thresholds(
-    code: Floats, labels: Integers, classes: int, *, penalty: float = 0.01, balanced: bool = True
+    code: Floats,
+    labels: Integers,
+    classes: int,
+    *,
+    penalty: float = 0.01,
+    balanced: bool = True,
+    start: tuple[Floats, Floats] | None = None,
 ) -> tuple[Floats, Floats]:
     """Slopes and intercepts (classes,) of one-against-the-rest linear support vector machines on a single code.
 
@@ -24,6 +30,7 @@ def fit_thresholds(
         classes: how many.
         penalty: C.
         balanced: weigh the classes.
+        start: slopes and intercepts to begin with, e.g. the solution for nearly the same samples.
 
     Example:
         >>> slopes, intercepts = fit_thresholds(np.array([0.0, 0.1, 2.0, 2.1]), np.array([0, 0, 1, 1]), 2, penalty=1.0)
@@ -37,7 +44,7 @@ def fit_thresholds(
     rest = weight[::-1] if classes == 2 else np.ones(classes)
     sums = _Sums.of(code, labels, counts)
     own, others = penalty * weight, penalty * rest
-    w, b = np.zeros(classes), np.zeros(classes)
+    w, b = (np.zeros(classes), np.zeros(classes)) if start is None else start
     value, slopes, curves = _cost(sums, own, others, w, b)
     for _ in range(50):
         det = curves[0] * curves[2] - curves[1] ** 2
