@@ -10,6 +10,8 @@ class Explorer {
     this.state = {
       runs, axes: [0, Math.min(1, ...runs.map((run) => run.size - 1))], tint: null, source: { link: "" },
       pins: { a: null, b: null }, between: 0, together: true,
+      // Of two factors, data are a surface: beside it, two latents alone lead to where no data are.
+      follow: facts.data?.factors?.names.length === 2 && runs.some((run) => run.points),
     };
     this.canEncode = runs.some((run) => run.model.canEncode);
     this.drawn = -1;
@@ -24,6 +26,8 @@ class Explorer {
     byId("planes").append(...this.planes.map((each) => each.element));
     byId("grids").append(...this.grids.map((each) => each.element));
     byId("walk").hidden = this.state.axes[1] === 0;
+    byId("follow-label").hidden = !this.runs.some((run) => run.points);
+    byId("follow").checked = this.state.follow;
     this.buildCards();
     this.buildStarts();
     this.buildAxes();
@@ -222,25 +226,35 @@ class Explorer {
     }
   }
 
-  // One latent of one run; the others follow with the latent of the same rank.
+  // One latent of one run; the other runs follow with the latent of the same rank, at the same share of its range.
   move(run, j, value) {
-    this.moveTo(run, [j], [value]);
+    for (const [other, [own], [at]] of this.led(run, [j], [value])) other.code = other.model.settle(other.with(own, at), own);
+    this.show();
   }
 
-  moveTo(run, latents, values) {
-    latents.forEach((j, k) => {
-      const [low, high] = [run.latents[j].low, run.latents[j].high], share = (values[k] - low) / (high - low);
-      const rank = run.order.indexOf(j);
-      for (const other of this.state.together ? this.runs : [run]) {
-        const own = other.order[rank];
-        if (own === undefined) continue;
-        const at = other.latents[own];
-        const code = other.with(own, other === run ? values[k] : at.low + share * (at.high - at.low));
-        other.code = latents.length > 1 ? code : other.model.settle(code, own);
-      }
-    });
-    if (latents.length > 1) for (const each of this.runs) each.code = each.model.settle(each.code);
+  // Two latents at a time.
+  walk(run, latents, values) {
+    for (const [other, own, at] of this.led(run, latents, values)) {
+      let code = Float32Array.from(other.code);
+      own.forEach((j, k) => (code[j] = at[k]));
+      if (this.state.follow && other.points) code = other.following(code, own);
+      other.code = other.model.settle(code);
+    }
     this.show();
+  }
+
+  // The runs that move, with their own latents and values.
+  led(run, latents, values) {
+    const moved = this.state.together ? this.runs.filter((other) => latents.every((j) => run.order.indexOf(j) < other.size)) : [run];
+    return moved.map((other) => {
+      if (other === run) return [run, latents, values];
+      const own = latents.map((j) => other.order[run.order.indexOf(j)]);
+      const at = own.map((j, k) => {
+        const [low, high] = run.bounds(latents[k]), [first, last] = other.bounds(j);
+        return first + ((values[k] - low) / (high - low)) * (last - first);
+      });
+      return [other, own, at];
+    });
   }
 
   pin(name) {
@@ -315,7 +329,7 @@ class Explorer {
 
   // Draws what is in sight and left to draw, a few milliseconds at a time, until something moves.
   work() {
-    for (const grid of this.grids) {
+    for (const grid of [...this.grids].sort((a, b) => a.run.model.cost - b.run.model.cost)) {
       if (!grid.isStale || !grid.isSeen) continue;
       grid.isStale = false;
       this.queue.push(...grid.jobs());
@@ -382,9 +396,10 @@ class Explorer {
     }
     this.restoreSource(found.from || "");
     this.runs.forEach((run, i) => (run.code = run.model.settle(found.codes[i])));
-    Object.assign(this.state, { axes: found.axes || this.state.axes, tint: found.tint, together: found.together, between: found.between });
+    Object.assign(this.state, { axes: found.axes || this.state.axes, tint: found.tint, together: found.together, follow: found.follow, between: found.between });
     this.state.pins = { a: found.a, b: found.b };
     byId("together").checked = found.together;
+    byId("follow").checked = found.follow;
     this.showPins();
     this.show();
     return true;
@@ -419,10 +434,12 @@ class Explorer {
     click("pin-a", () => this.pin("a"));
     click("pin-b", () => this.pin("b"));
     byId("between-slider").addEventListener("input", () => this.goBetween(Number(byId("between-slider").value)));
-    byId("together").addEventListener("change", () => {
-      this.state.together = byId("together").checked;
-      this.show();
-    });
+    for (const name of ["together", "follow"]) {
+      byId(name).addEventListener("change", () => {
+        this.state[name] = byId(name).checked;
+        this.show();
+      });
+    }
     byId("file").addEventListener("change", () => this.own(byId("file").files[0]));
     document.addEventListener("paste", (event) => this.own(event.clipboardData?.files[0]));
     document.addEventListener("dragover", (event) => {

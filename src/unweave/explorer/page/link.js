@@ -23,6 +23,7 @@ function writeLink(state) {
   for (const name of ["a", "b"]) if (pins[name]) parts.set(name, pins[name].map(toText).join("."));
   if (pins.a && pins.b) parts.set("t", String(state.between));
   if (!state.together) parts.set("apart", "1");
+  if (state.follow) parts.set("follow", "1");
   return `#${parts}`;
 }
 
@@ -52,5 +53,6 @@ function readLink(text, state) {
     b: codesOf("b"),
     between: t >= 0 && t <= 1 ? t : 0,
     together: !parts.has("apart"),
+    follow: parts.has("follow") && runs.some((run) => run.points),
   };
 }

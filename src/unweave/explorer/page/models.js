@@ -41,6 +41,7 @@ class FrozenModel {
   constructor(facts, sheet) {
     this.sheet = sheet;
     this.canEncode = false;
+    this.cost = 0;
     this.along = facts.precomputed.along;
     const all = floatsOfBase64(facts.frames), latents = facts.latents.length;
     this.codes = this.along.map((_, i) => all.subarray(i * latents, (i + 1) * latents));
@@ -97,10 +98,33 @@ class Run {
     return this.draws.slice(i * this.size, (i + 1) * this.size);
   }
 
-  // Lowest and highest value of a latent: those of the prior, and further if the code or the data lie beyond.
-  range(j) {
-    const { low, high } = this.latents[j];
-    return [Math.min(low, this.code[j]), Math.max(high, this.code[j])];
+  // Lowest and highest value of a latent: those of the prior, and further where codes of the data lie beyond.
+  bounds(j) {
+    this.known ??= this.latents.map(({ low, high, number }) => {
+      for (let i = number; this.points && i < this.points.length; i += this.size) {
+        low = Math.min(low, this.points[i]);
+        high = Math.max(high, this.points[i]);
+      }
+      return [low, high];
+    });
+    return this.known[j];
+  }
+
+  // The code at a place of a plane where the other latents are what those of the data are around there.
+  following(code, latents) {
+    const { points, size } = this, sum = new Float64Array(size), wide = latents.map((j) => 0.05 * (this.bounds(j)[1] - this.bounds(j)[0]));
+    let whole = 0, least = Infinity;
+    for (const isWeighing of [false, true]) {
+      for (let i = 0; i < points.length; i += size) {
+        const distance = latents.reduce((all, j, k) => all + ((points[i + j] - code[j]) / wide[k]) ** 2 / 2, 0);
+        least = Math.min(least, distance);
+        if (!isWeighing) continue;
+        const weight = Math.exp(least - distance);
+        whole += weight;
+        for (let j = 0; j < size; j++) sum[j] += weight * points[i + j];
+      }
+    }
+    return code.map((value, j) => (latents.includes(j) ? value : sum[j] / whole));
   }
 
   nameOf(j) {

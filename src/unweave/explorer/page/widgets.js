@@ -57,7 +57,7 @@ class Sliders {
   }
 
   row(j) {
-    const { run } = this, { kl, low, high, values, suggestion } = run.latents[j];
+    const { run } = this, { kl, values, suggestion } = run.latents[j], [low, high] = run.bounds(j);
     const id = `latent-${run.index}-${j}`, rank = run.order.indexOf(j) + 1;
     const step = values ? (high - low) / (values.length - 1) : (high - low) / 100;
     const input = element("input", { type: "range", id, min: low, max: high, step });
@@ -113,15 +113,9 @@ class Plane {
     return this.app.state.axes.map((rank) => this.run.order[rank]);
   }
 
-  // The square that is shown: the prior's, and all codes of the data.
   bounds() {
     return this.axes.map((j) => {
-      let { low, high } = this.run.latents[j];
-      for (let i = j; this.run.points && i < this.run.points.length; i += this.run.size) {
-        low = Math.min(low, this.run.points[i]);
-        high = Math.max(high, this.run.points[i]);
-      }
-      const edge = 0.04 * (high - low);
+      const [low, high] = this.run.bounds(j), edge = 0.04 * (high - low);
       return [low - edge, high + edge];
     });
   }
@@ -131,7 +125,7 @@ class Plane {
     const box = this.canvas.getBoundingClientRect();
     const shares = [(event.clientX - box.left) / box.width, 1 - (event.clientY - box.top) / box.height];
     const values = this.bounds().map(([low, high], k) => low + Math.min(1, Math.max(0, shares[k])) * (high - low));
-    this.app.moveTo(this.run, this.axes, values);
+    this.app.walk(this.run, this.axes, values);
   }
 
   key(event) {
@@ -140,7 +134,7 @@ class Plane {
     event.preventDefault();
     const [across, up] = this.axes;
     const values = this.bounds().map(([low, high], k) => this.run.code[this.axes[k]] + (step[k] * (high - low)) / 50);
-    this.app.moveTo(this.run, this.axes, values);
+    this.app.walk(this.run, this.axes, values);
     this.app.say(`${this.run.nameOf(across)} ${shown(this.run.code[across])}, ${this.run.nameOf(up)} ${shown(this.run.code[up])}`);
   }
 
