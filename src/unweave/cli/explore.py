@@ -15,7 +15,7 @@ from unweave.cli.terminal import prepare_logging, print_line
 @click.option("--float32", "is_exact", is_flag=True, help="Weights of 32 bits instead of 16: twice the page.")
 @quiet_flag
 def explore(models: tuple[str, ...], path: Path, is_exact: bool, quiet: bool) -> None:
-    """Write one HTML file in which you move the latents of a model, or of several side by side, and see what it decodes.
+    """Write one HTML file in which you move the latents of a model, or of several side by side, and see what they do.
 
     MODEL is a run, a model folder, a .safetensors file or a kept model. The file needs no server and asks for nothing
     from the network: open it in a browser, send it, look at it on a phone. Drop a picture of your own on it.

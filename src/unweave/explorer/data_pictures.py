@@ -105,4 +105,7 @@ def first_data(models: Sequence[TrainedModel]) -> tuple[DataPictures | None, str
                 f"{', '.join(others)}."
             )
         return pictures, ""
-    return None, f"The data of {models[0].data_name} are not here, so walks start from samples of the prior ({reason})."
+    return (
+        None,
+        f"The data of {models[0].data_name} are not here, so walks start from samples of the prior ({reason}).",
+    )

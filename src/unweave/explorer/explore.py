@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -91,12 +92,12 @@ def labels_of(models: Sequence[TrainedModel]) -> list[str]:
     if len(models) == 1:
         return [models[0].title]
     folders = [model.place or Path(f"model {i + 1}") for i, model in enumerate(models)]
-    return run_labels(
-        [  # type: ignore[list-item]
-            SimpleNamespace(config=model.config, folder=folder)
-            for model, folder in zip(models, folders, strict=True)
-        ]
-    )
+    # A model folder has no run, but all that its label is made of.
+    like_runs: list[Any] = [
+        SimpleNamespace(config=model.config, folder=folder)
+        for model, folder in zip(models, folders, strict=True)
+    ]
+    return run_labels(like_runs)
 
 
 def _opened(given: Explored) -> TrainedModel:

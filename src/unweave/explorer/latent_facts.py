@@ -62,7 +62,7 @@ class LatentFacts:
                 "number": j,
                 "name": name,
                 "suggestion": self.suggestions.get(j),
-                "kl": None if self.kl is None else round(float(self.kl[j]), 4),
+                "kl": None if self.kl is None or not np.isfinite(self.kl[j]) else round(float(self.kl[j]), 4),
                 "low": round(float(self.ranges[j][0]), 4),
                 "high": round(float(self.ranges[j][1]), 4),
                 "values": self.values.get(j),
@@ -133,9 +133,7 @@ def _classes(model: TrainedModel) -> dict[int, list[float]]:
     if not isinstance(model.model, GAN):
         return {}
     sizes = model.model.categorical
-    return {
-        j: np.linspace(-1, 1, size).tolist() for j, size in zip(model.model.discrete, sizes, strict=True)
-    }
+    return {j: np.linspace(-1, 1, size).tolist() for j, size in zip(model.model.discrete, sizes, strict=True)}
 
 
 def _kl(
@@ -156,4 +154,6 @@ def _kl(
     middle, spread = drawn.mean(axis=0), np.maximum(drawn.std(axis=0), 1e-6)
     ratio = np.maximum(scales, 1e-6) / spread
     each = 0.5 * (ratio**2 + ((means - middle) / spread) ** 2 - 1) - np.log(ratio)
-    return np.asarray(each.mean(axis=0), np.float64), "KL to a Gaussian with the mean and variance of the prior"
+    return np.asarray(
+        each.mean(axis=0), np.float64
+    ), "KL to a Gaussian with the mean and variance of the prior"

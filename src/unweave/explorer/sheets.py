@@ -42,4 +42,4 @@ def as_bytes(images: NDArray[Any]) -> NDArray[np.uint8]:
     """
     if images.dtype == np.uint8:
         return images
-    return np.rint(np.clip(np.asarray(images, np.float64), 0, 1) * 255).astype(np.uint8)
+    return np.rint(np.clip(np.nan_to_num(np.asarray(images, np.float64)), 0, 1) * 255).astype(np.uint8)

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave.errors import UnweaveError
+from unweave.explorer.blob import NotPackable
 from unweave.explorer.data_pictures import STARTS, DataPictures
 from unweave.explorer.latent_facts import LatentFacts, latent_facts
-from unweave.explorer.packing import NotPackable, pack
+from unweave.explorer.packing import pack
 from unweave.explorer.precomputed import precomputed
 from unweave.metrics import Score
 from unweave.metrics.elbo import USED_SCALE
@@ -65,7 +66,7 @@ def subject(model: TrainedModel, label: str, pictures: DataPictures | None, prec
         'unknown'
     """
     check_images(model)
-    codes = None if pictures is None else model.encode(pictures.images)
+    codes = None if pictures is None else _codes(model, pictures)
     latents = latent_facts(model, *((codes.means, codes.scales, codes.kl) if codes is not None else ()))
     centre = _centre(model, codes)
     arrays = {"draws": latents.draws, "centre": centre}
@@ -87,8 +88,8 @@ def subject(model: TrainedModel, label: str, pictures: DataPictures | None, prec
         facts["description"], weights = packed.description, packed.weights
     except NotPackable as error:
         facts["precomputed"], weights = _beforehand(model, latents, centre, codes, arrays), b""
-        note = f"{note} {error} Its pictures were made beforehand: you see the nearest of them.".strip()
-    return Subject(label, facts, health, note, weights, arrays)
+        note += f" The page cannot compute with it ({error}): its pictures were made beforehand, and you see the nearest."
+    return Subject(label, facts, health, note.strip(), weights, arrays)
 
 
 def check_images(model: TrainedModel) -> None:
@@ -104,6 +105,15 @@ def check_images(model: TrainedModel) -> None:
             f"explore shows images of 1 or 3 channels and at least {_SMALLEST} x {_SMALLEST} pixels, and those of "
             f"{model.data_name} have {channels} x {height} x {width} numbers: choose a model of images"
         )
+
+
+def _codes(model: TrainedModel, pictures: DataPictures) -> Encoding:
+    codes = model.encode(pictures.images)
+    if not np.isfinite(codes.means).all():
+        raise UnweaveError(
+            f"{model.title} encodes to numbers that are not finite: it has diverged, and shows nothing"
+        )
+    return codes
 
 
 def _beforehand(

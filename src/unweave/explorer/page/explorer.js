@@ -38,7 +38,7 @@ class Explorer {
 
   buildCards() {
     this.picture = newCanvas(1, 1);
-    this.hint = element("span", { class: "hint" }, this.canEncode ? "Drop a picture here" : "No picture");
+    this.hint = element("span", { class: "hint" }, this.canEncode ? "Drop a picture here" : "no picture");
     this.told = element("figcaption", {}, "");
     const source = element("figure", { id: "source" }, element("div", { class: "frame" }, this.picture, this.hint), this.told);
     byId("cards").append(source);
@@ -70,7 +70,9 @@ class Explorer {
       byId("starts-note").textContent = "What the first model decodes from codes of its prior.";
       for (let i = 0; i < 12; i++) button(this.runs[0].model.decode(this.runs[0].draw(i), true), `Sample ${i + 1} of the prior`, () => this.goToDraw(i));
     }
-    byId("own").hidden = !this.canEncode;
+    if (this.canEncode) return;
+    const [{ description }] = this.runs;
+    byId("own").replaceChildren(element("span", { class: "soft" }, `A picture of your own cannot be taken: ${description?.encoder_missing || "the encoder is not in the page"}.`));
   }
 
   buildAxes() {
@@ -440,7 +442,7 @@ class Explorer {
         this.show();
       });
     }
-    byId("file").addEventListener("change", () => this.own(byId("file").files[0]));
+    byId("file")?.addEventListener("change", () => this.own(byId("file").files[0]));
     document.addEventListener("paste", (event) => this.own(event.clipboardData?.files[0]));
     document.addEventListener("dragover", (event) => {
       event.preventDefault();
