@@ -88,7 +88,9 @@ def subject(model: TrainedModel, label: str, pictures: DataPictures | None, prec
         facts["description"], weights = packed.description, packed.weights
     except NotPackable as error:
         facts["precomputed"], weights = _beforehand(model, latents, centre, codes, arrays), b""
-        note += f" The page cannot compute with it ({error}): its pictures were made beforehand, and you see the nearest."
+        note += (
+            f" The page cannot compute with it ({error}): you see the nearest of pictures made beforehand."
+        )
     return Subject(label, facts, health, note.strip(), weights, arrays)
 
 

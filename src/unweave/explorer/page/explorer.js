@@ -49,7 +49,7 @@ class Explorer {
       run.canvas.setAttribute("aria-label", `What ${run.label} decodes`);
       run.told = element("span", { class: "error" });
       const name = this.runs.length > 1 ? run.label : "the model";
-      byId("cards").append(element("figure", {}, element("div", { class: "frame" }, run.canvas), element("figcaption", {}, name, " ", run.told)));
+      byId("cards").append(element("figure", {}, element("div", { class: "frame" }, run.canvas), element("figcaption", {}, name, run.told)));
     }
     byId("together-label").hidden = this.runs.length < 2;
   }
@@ -326,7 +326,7 @@ class Explorer {
     const { pixels } = run.model.decode(run.code), wanted = run.own.picture.pixels;
     let sum = 0;
     for (let i = 0; i < wanted.length; i++) sum += (pixels[i] - wanted[i]) ** 2;
-    return `\u00b7 squared error ${(sum / wanted.length).toFixed(4)}`;
+    return `squared error ${(sum / wanted.length).toFixed(4)}`;
   }
 
   // Draws what is in sight and left to draw, a few milliseconds at a time, until something moves.
