@@ -20,6 +20,27 @@ DECONV = ["decoder.channels=[8,4]", "decoder.hidden=[8]"]
 BROADCAST = ["decoder=SpatialBroadcast", "decoder.width=8"]
 
 
+DECODER = """
+import math
+import torch
+from torch import nn
+
+class Odd(nn.Module):
+    def __init__(self, latents: int, output_shape: tuple[int, ...]) -> None:
+        super().__init__()
+        self.shape, self.layer = output_shape, nn.Linear(latents, math.prod(output_shape))
+
+    def forward(self, codes):
+        return torch.sin(self.layer(codes)).view(-1, *self.shape)
+"""
+
+
+@pytest.fixture(scope="session")
+def odd_decoder() -> str:
+    """A file with a decoder that the kernel does not know."""
+    return DECODER
+
+
 @pytest.fixture(scope="session")
 def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
     """Trains a small run of the words given, for three steps."""

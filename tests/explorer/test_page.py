@@ -253,6 +253,49 @@ def test_without_webassembly_it_says_so(written: Path, open_page: Callable[..., 
     assert old.messages == []
 
 
+HARD = {
+    "a prior that does not factorise": ["prior=ISA"],
+    "fifty latents": ["latents=50"],
+    "a GAN": ["model=InfoGAN", "model.channels=[8,8]", "model.hidden=16"],
+    "a Gaussian likelihood": ["likelihood=Gaussian", "standardise=true"],
+    "one latent": ["latents=1"],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", HARD)
+def test_every_kind_of_model_can_be_moved(
+    kind: str, make_run: Callable[..., Run], open_page: Callable[..., Any], tmp_path: Path
+) -> None:
+    model = unweave.load(make_run(kind.replace(" ", "-"), *HARD[kind], size=32).folder)
+    opened = open_page(write_explorer([model], tmp_path / "page.html", precision="float32")).open()
+    opened.page.keyboard.press("r")
+    opened.page.keyboard.press("1")
+    opened.page.keyboard.press("End")
+    opened.settle()
+    np.testing.assert_allclose(opened.pixels(0), expected(model, opened.codes()[0]), atol=0.5 + 255 * 1e-5)
+    opened.page.locator("#thumbnails button").nth(2).click()
+    opened.settle()
+    image = model.config.make_dataset().sample(256, np.random.default_rng(0)).images[2]
+    np.testing.assert_allclose(opened.codes()[0], model.code(image), atol=1e-4)
+    assert opened.messages == []
+
+
+@pytest.mark.slow
+def test_an_outside_decoder_shows_what_was_made_beforehand(
+    make_run: Callable[..., Run], odd_decoder: str, open_page: Callable[..., Any], tmp_path: Path
+) -> None:
+    (tmp_path / "odd.py").write_text(odd_decoder)
+    model = unweave.load(make_run("odd-in-a-page", f"decoder={tmp_path}/odd.py:Odd", size=32).folder)
+    opened = open_page(write_explorer([model], tmp_path / "page.html")).open()
+    for key in ("r", "2", "End"):
+        opened.page.keyboard.press(key)
+    opened.settle()
+    np.testing.assert_allclose(opened.pixels(0), expected(model, opened.codes()[0]), atol=0.51)
+    assert "beforehand" in opened.page.inner_text("header")
+    assert opened.messages == []
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_serious_fault_of_accessibility(scheme: str, written: Path, open_page: Callable[..., Any]) -> None:
     if not AXE.is_file():

@@ -44,7 +44,7 @@ class Sliders {
     this.app = app;
     this.run = run;
     this.rows = new Map();
-    this.most = Math.max(...run.latents.map((latent) => latent.kl || 0), 1e-6);
+    this.most = Math.max(...run.latents.map((latent) => latent.kl || 0), 1);
     const [first, rest] = sorted(run);
     this.element = panel(app, run);
     this.element.append(...first.map((j) => this.row(j)));
