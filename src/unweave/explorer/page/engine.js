@@ -559,6 +559,7 @@
       if (!decoder)
         throw new Error(`this decoder gives images of ${this.sizes.map((s) => s.join(" x ")).join(" or ")}, not ${size.join(" x ")}`);
       if (code.length !== this.latents) throw new Error(`a code has ${this.latents} numbers, got ${code.length}`);
+      if (!code.every(Number.isFinite)) throw new Error("a code contains a number that is not finite");
       const inputs = decoderInputs(Float32Array.from(code), this.description.decoder.codes);
       this.memory.floats(decoder.input.start, inputs.length).set(inputs);
       decoder.program.run();
