@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo check test test-slow torture benchmarks clean
+.PHONY: demo check test test-slow torture benchmarks kernel clean
 
 demo: $(READY)  ## two VAEs side by side and a page about both, in a few minutes
 	$(BIN)/unweave demo
@@ -30,6 +30,9 @@ benchmarks: $(READY)  ## ratios, measured on an otherwise idle machine
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/encode.py
 	$(BIN)/python benchmarks/encode.py --onnx
+
+kernel: $(READY)  ## compile the explorer's kernel.c to kernel.wasm, which is committed
+	$(BIN)/python -m unweave.explorer.kernel.build
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -103,12 +103,10 @@ class Program:
         if self._flat is not None:
             weight = weight.reshape(-1, *self._flat).transpose(0, 2, 3, 1).reshape(len(weight), -1)
             self._flat = None
-        self.operations.append(
-            {"op": "linear", "weight": weight, "bias": bias, "slope": 1.0, "tanh": False}
-        )
+        self.operations.append({"op": "linear", "weight": weight, "bias": bias, "slope": 1.0, "tanh": False})
 
     def conv(self, layer: nn.Conv2d, padding: int = 0, coordinates: bool = False) -> None:
-        """Append a convolution, "same" or with stride 2; ``padding``: the zeros in front that a layer before it adds."""
+        """Append a convolution, "same" or with stride 2; ``padding``: zeros that a layer before it puts in front."""
         before = padding + int(layer.padding[0])
         weight = array(layer.weight).transpose(2, 3, 1, 0)
         self._append_conv("conv", layer, weight, before, coordinates)
@@ -142,10 +140,12 @@ class Program:
 
     def _batch_norm(self, layer: nn.BatchNorm1d | nn.BatchNorm2d) -> None:
         if layer.running_mean is None or layer.running_var is None:
-            raise NotPackable("a batch norm without running statistics depends on the other images of its batch")
+            raise NotPackable(
+                "a batch norm without running statistics depends on the other images of its batch"
+            )
         scale = array(layer.weight) / np.sqrt(array(layer.running_var) + layer.eps)
         shift = array(layer.bias) - array(layer.running_mean) * scale
-        last = self.operations[-1] if self.operations else {"op": "none"}
+        last: Operation = self.operations[-1] if self.operations else {"op": "none"}
         if last["op"] in _LAYERS and last["slope"] == 1.0 and not last.get("tanh"):
             along = scale[:, None] if last["op"] == "linear" else scale  # outputs come first, or last
             last["weight"] = last["weight"] * along
@@ -191,11 +191,10 @@ def _stored(operation: Operation, blob: Blob) -> Operation:
     for key, value in operation.items():
         if isinstance(value, np.ndarray):
             made[key] = blob.weights(value) if key == "weight" else blob.numbers(value)
-    weight = operation.get("weight")
     if operation["op"] == "linear":
-        made["outputs"], made["inputs"] = weight.shape
-    elif weight is not None:
-        made["kernel"], _, made["inputs"], made["outputs"] = weight.shape
+        made["outputs"], made["inputs"] = operation["weight"].shape
+    elif "weight" in operation:
+        made["kernel"], _, made["inputs"], made["outputs"] = operation["weight"].shape
     elif "scale" in operation:
         made["channels"] = len(operation["scale"])
     return made

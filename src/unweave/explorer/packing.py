@@ -47,8 +47,9 @@ def pack(model: "TrainedModel", precision: Precision = "float16") -> Packed:
     """The networks of a model for the page, of which the kernel computes what ``decode`` and ``encode`` compute.
 
     ``description`` has the image's shape, the number of latents, ``sizes`` (heights and widths that the decoder can be
-    asked for, the image's own last), the operations of ``decoder`` and ``encoder`` (:mod:`unweave.explorer.operations`),
-    and, if ``encoder`` is none, ``encoder_missing``, the sentence that says why.
+    asked for, the image's own last), the operations of ``decoder`` and ``encoder``, as
+    :mod:`unweave.explorer.operations` explains them, and, if ``encoder`` is none, ``encoder_missing``, the
+    sentence that says why.
 
     Args:
         model: what to pack.
@@ -102,7 +103,11 @@ def _vae(vae: VAE, blob: Blob) -> dict[str, Any]:
 def _vae_encoder(vae: VAE, blob: Blob) -> dict[str, Any]:
     network, channels = vae.encoder, vae.image_shape[0]
     mean, deviation = [0.0] * channels, [1.0] * channels
-    if isinstance(network, torch.nn.Sequential) and len(network) == 2 and isinstance(network[0], Standardised):
+    if (
+        isinstance(network, torch.nn.Sequential)
+        and len(network) == 2
+        and isinstance(network[0], Standardised)
+    ):
         scale, network = network[0], network[1]
         mean, deviation = array(scale.mean).ravel().tolist(), array(scale.std).ravel().tolist()
     posterior = {**_posterior(vae.posterior), "open": vae.open_latents}

@@ -1,7 +1,7 @@
 """Compile ``kernel.c`` to ``kernel.wasm``: ``make kernel``, or ``python -m unweave.explorer.kernel.build``.
 
 The compiler is Zig's C compiler, which the package ``ziglang`` carries for every platform; it is needed only to change
-the kernel. The same source gives the same bytes.
+the kernel. The same source gives the same bytes with the same version of the compiler, :data:`COMPILER`.
 """
 
 import subprocess
@@ -15,6 +15,9 @@ FOLDER = Path(__file__).parent
 SOURCE = FOLDER / "kernel.c"
 BUILT = FOLDER / "kernel.wasm"
 
+COMPILER = "0.17.0"
+"""The version of ``ziglang`` that made the committed file."""
+
 _OPTIONS = (
     *("-target", "wasm32-freestanding", "-mcpu=generic+simd128+bulk_memory", "-O3", "-std=c11"),
     *("-Wall", "-Wextra", "-Werror", "-ffp-contract=off", "-fno-builtin", "-nostdlib"),
@@ -24,11 +27,11 @@ _OPTIONS = (
 
 
 def compiled() -> bytes:
-    """The WebAssembly module of ``kernel.c``.
+    r"""The WebAssembly module of ``kernel.c``.
 
     Example:
         >>> compiled()[:4]  # doctest: +SKIP
-        b'\\x00asm'
+        b'\x00asm'
     """
     with tempfile.TemporaryDirectory() as place:
         made = Path(place) / "kernel.wasm"

@@ -224,6 +224,149 @@ void EXPORT(convolve_thin)(const float *in, int in_row, int in_step, int in_down
 #undef ROWS
 }
 
+/* ---- convolutions with fewer multiplications -------------------------------------------------------------------- */
+
+/* Winograd's convolution with stride 1 and kernels of size 3 to 5, at the six points 0, 1, -1, 2, -2 and infinity: a
+ * tile of 6 x 6 inputs gives 7 - size outputs along each axis, with 36 products instead of (size (7 - size))^2. In one
+ * dimension
+ *
+ *     outputs = A^T ((G kernel) * (B^T inputs))
+ *
+ * Lavin and Gray, Fast algorithms for convolutional neural networks, 2016; B^T is that of their F(4, 3), A and G are
+ * the powers of the points, for other sizes of the kernel. */
+#define POINTS 6
+
+/* B^T of six vectors, `step` apart. */
+INLINE void to_points(const vec *x, int step, vec *out, int out_step)
+{
+	vec a = x[0], b = x[step], c = x[2 * step], d = x[3 * step], e = x[4 * step], f = x[5 * step];
+	vec four = SPLAT(4), five = SPLAT(5), two = SPLAT(2);
+	vec even = SUB(e, MUL(four, c)), odd = SUB(d, MUL(four, b));
+	vec near = SUB(e, c), far = MUL(two, SUB(d, b));
+	out[0] = ADD(SUB(MUL(four, a), MUL(five, c)), e);
+	out[out_step] = ADD(even, odd);
+	out[2 * out_step] = SUB(even, odd);
+	out[3 * out_step] = ADD(near, far);
+	out[4 * out_step] = SUB(near, far);
+	out[5 * out_step] = ADD(SUB(MUL(four, b), MUL(five, d)), f);
+}
+
+/* A^T of six vectors: `outputs` sums, of which the i-th weighs a point by its i-th power. */
+INLINE void from_points(int outputs, const vec *x, int step, vec *out, int out_step)
+{
+	vec ones = ADD(x[step], x[2 * step]), difference = SUB(x[step], x[2 * step]);
+	vec twos = ADD(x[3 * step], x[4 * step]), other = SUB(x[3 * step], x[4 * step]);
+	float power = 1;
+	for (int i = 0; i < outputs; i++, power *= 2) {
+		vec sum = i % 2 ? ADD(difference, MUL(SPLAT(power), other)) : ADD(ones, MUL(SPLAT(power), twos));
+		if (i == 0)
+			sum = ADD(sum, x[0]);
+		if (i == outputs - 1)
+			sum = ADD(sum, x[5 * step]);
+		out[i * out_step] = sum;
+	}
+}
+
+/* G kernels G^T: (size, size, inputs, outputs) -> (36 points, blocks of 8 outputs, pitch, 8), zeros in the rest. */
+void EXPORT(arrange_points)(const float *kernels, float *out, int size, int inputs, int outputs, int skip, int used,
+	int pitch)
+{
+	static const float point[] = {0, 1, -1, 2, -2, 0}, share[] = {1 / 4.f, -1 / 6.f, -1 / 6.f, 1 / 24.f, 1 / 24.f, 1};
+	double g[POINTS][5];
+	for (int p = 0; p < POINTS; p++) {
+		double power = 1;
+		for (int k = 0; k < size; k++, power *= point[p])
+			g[p][k] = p == POINTS - 1 ? k == size - 1 : share[p] * power;
+	}
+	int blocks = (outputs + 7) / 8, stride = blocks * pitch * 8;
+	for (int o = 0; o < outputs; o++)
+		for (int c = 0; c < used; c++) {
+			double half[POINTS][5];
+			for (int p = 0; p < POINTS; p++)
+				for (int x = 0; x < size; x++) {
+					half[p][x] = 0;
+					for (int y = 0; y < size; y++)
+						half[p][x] += g[p][y] * kernels[((y * size + x) * inputs + skip + c) * outputs + o];
+				}
+			float *at = out + (o / 8 * pitch + c) * 8 + o % 8;
+			for (int p = 0; p < POINTS; p++)
+				for (int q = 0; q < POINTS; q++, at += stride) {
+					double sum = 0;
+					for (int x = 0; x < size; x++)
+						sum += half[p][x] * g[q][x];
+					*at = (float)sum;
+				}
+		}
+}
+
+/* One row of tiles: the inputs at the points, (36, tiles, pitch). */
+static void row_to_points(const float *in, int row, int pitch, int side, int tiles, float *out)
+{
+	for (int t = 0; t < tiles; t++)
+		for (int c = 0; c < pitch; c += 4) {
+			vec across[POINTS * POINTS], down[POINTS * POINTS];
+			for (int y = 0; y < POINTS; y++) {
+				vec x[POINTS];
+				for (int k = 0; k < POINTS; k++)
+					x[k] = LOAD(in + y * row + (t * side + k) * pitch + c);
+				to_points(x, 1, across + y * POINTS, 1);
+			}
+			for (int x = 0; x < POINTS; x++)
+				to_points(across + x, POINTS, down + x, POINTS);
+			for (int p = 0; p < POINTS * POINTS; p++)
+				STORE(out + (p * tiles + t) * pitch + c, down[p]);
+		}
+}
+
+/* One row of tiles: from the products at the points, (36, tiles, pitch), to the outputs that are inside the image. */
+INLINE void row_from_points(int side, const float *in, int tiles, int pitch, const float *bias, int bias_step,
+	int bias_row, float *out, int row, int rows, int columns, vec slope)
+{
+	for (int t = 0; t < tiles; t++)
+		for (int c = 0; c < pitch; c += 4) {
+			vec down[5 * POINTS];
+			for (int x = 0; x < POINTS; x++) {
+				vec points[POINTS];
+				for (int y = 0; y < POINTS; y++)
+					points[y] = LOAD(in + ((y * POINTS + x) * tiles + t) * pitch + c);
+				from_points(side, points, 1, down + x, POINTS);
+			}
+			for (int i = 0; i < side && i < rows; i++) {
+				vec sums[5];
+				from_points(side, down + i * POINTS, 1, sums, 1);
+				for (int j = 0; j < side && t * side + j < columns; j++) {
+					int place = t * side + j;
+					vec sum = ADD(sums[j], LOAD(bias + i * bias_row + place * bias_step + c));
+					STORE(out + i * row + place * pitch + c, activated(sum, slope));
+				}
+			}
+		}
+}
+
+/* As `convolve`, by these points; `work` has room for 36 * tiles * (pitch + 8 * blocks) and 8 * blocks zeros in front. */
+void EXPORT(convolve_points)(const float *in, int in_row, int pitch, const float *weights, int size, const float *bias,
+	int bias_step, int bias_row, float *out, int out_row, int rows, int columns, int blocks, float slope, float *work)
+{
+	int side = 7 - size, tiles = (columns + side - 1) / side, out_pitch = 8 * blocks;
+	float *zeros = work, *inputs = work + out_pitch, *products = inputs + POINTS * POINTS * tiles * pitch;
+	for (int i = 0; i < rows; i += side, in += side * in_row, out += side * out_row, bias += side * bias_row) {
+		row_to_points(in, in_row, pitch, side, tiles, inputs);
+		for (int p = 0; p < POINTS * POINTS; p++)
+			convolve(inputs + p * tiles * pitch, 0, pitch, 0, weights + p * out_pitch * pitch, pitch, 1, zeros, 0, 0,
+				products + p * tiles * out_pitch, out_pitch, 0, 1, tiles, blocks, 1);
+#define FROM(side) \
+	row_from_points(side, products, tiles, out_pitch, bias, bias_step, bias_row, out, out_row, rows - i, columns, \
+		SPLAT(slope))
+		if (side == 2)
+			FROM(2);
+		else if (side == 3)
+			FROM(3);
+		else
+			FROM(4);
+#undef FROM
+	}
+}
+
 /* ---- layers of vectors ------------------------------------------------------------------------------------------ */
 
 /* out = activated(weights (outputs, inputs) in + bias); in, out and the rows of the weights are padded with zeros to a

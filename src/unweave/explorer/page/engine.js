@@ -105,8 +105,16 @@
   const isUp = (operation) => operation.op === "upconv" || (operation.op === "broadcast" && operation.stride === 2);
   const outputSide = (operation, side) => (isUp(operation) ? 2 * side : Math.floor(side / operation.stride));
 
+  // Whether a convolution is computed by tiles of 6 x 6 inputs (kernel.c, convolve_points), which takes fewer products.
+  const byPoints = ({ op, stride, kernel, inputs, outputs }) =>
+    op === "conv" && stride === 1 && kernel >= 3 && kernel <= 5 && inputs >= 16 && outputs >= 16;
+
   // The zeros that a convolution reads in front of its input and behind it, along one axis of this size.
   function border(operation, side) {
+    if (byPoints(operation)) {
+      const step = 7 - operation.kernel; // outputs of a tile
+      return [operation.before, Math.ceil(side / step) * step - step + 6 - operation.before - side];
+    }
     let [front, behind] = [0, 0];
     const last = isUp(operation) ? side - 1 : (outputSide(operation, side) - 1) * operation.stride;
     for (const { count, offset } of phases(operation)) {
@@ -248,7 +256,8 @@
       let bias = { start: this.once(`bias ${place}`, () => this.array(operation.bias)) };
       if (operation.coordinates) bias = this.constant(operation, place, grid(value.height, value.width), bias);
       const out = this.maps(place, outputs, height, width, kernels.thin ? 4 : roundUp(outputs, 8));
-      this.calls.push(...this.convolution(operation, value, kernels, bias, out, operation.slope));
+      if (byPoints(operation)) this.calls.push(this.tiled(operation, value, kernels, bias, out));
+      else this.calls.push(...this.convolution(operation, value, kernels, bias, out, operation.slope));
       return out;
     }
 
@@ -293,6 +302,30 @@
             ...[from, biasStep, biasRow, to, finer * out.pitch, finer * out.row, rows, columns, several, slope],
           );
       });
+    }
+
+    // The call that computes a convolution by tiles.
+    tiled(operation, value, { skip, used, key }, bias, out) {
+      const { kernel, memory } = this;
+      const { inputs, outputs, before, slope, kernel: size } = operation;
+      const blocks = roundUp(outputs, 8) / 8;
+      const weight = this.once(key, () => {
+        const address = memory.allocate(36 * blocks * 8 * value.pitch);
+        memory.temporarily(() => {
+          const dense = this.array(operation.weight);
+          kernel.arrange_points(dense, address, size, inputs, outputs, skip, used, value.pitch);
+        });
+        return address;
+      });
+      const tiles = Math.ceil(out.width / (7 - size));
+      const work = memory.allocate(8 * blocks + 36 * tiles * (value.pitch + 8 * blocks));
+      const at = value.start - 4 * before * (value.row + value.pitch);
+      const [biasStep, biasRow] = bias.row ? [bias.pitch, bias.row] : [0, 0];
+      return () =>
+        kernel.convolve_points(
+          ...[at, value.row, value.pitch, weight, size, bias.start, biasStep, biasRow],
+          ...[out.start, out.row, out.height, out.width, blocks, slope, work],
+        );
     }
 
     // The kernels of each phase in the order in which the kernel reads them.
@@ -526,6 +559,7 @@
       if (!decoder)
         throw new Error(`this decoder gives images of ${this.sizes.map((s) => s.join(" x ")).join(" or ")}, not ${size.join(" x ")}`);
       if (code.length !== this.latents) throw new Error(`a code has ${this.latents} numbers, got ${code.length}`);
+      if (!code.every(Number.isFinite)) throw new Error("a code contains a number that is not finite");
       const inputs = decoderInputs(Float32Array.from(code), this.description.decoder.codes);
       this.memory.floats(decoder.input.start, inputs.length).set(inputs);
       decoder.program.run();

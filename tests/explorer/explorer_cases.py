@@ -67,7 +67,9 @@ CASES: dict[str, Case] = {
         (2, 16, 16),
     ),
     "Deconv of the papers": Case("latents=10", (1, 64, 64)),
-    "MLP": Case("latents=4 encoder=MLP decoder=MLP encoder.hidden=[30,20] decoder.hidden=[30,20]", (3, 9, 14)),
+    "MLP": Case(
+        "latents=4 encoder=MLP decoder=MLP encoder.hidden=[30,20] decoder.hidden=[30,20]", (3, 9, 14)
+    ),
     "MLP relu": Case(
         "latents=2 encoder=MLP decoder=MLP encoder.hidden=[18] decoder.hidden=[18] decoder.activation=relu",
         (1, 2, 1),
@@ -76,13 +78,15 @@ CASES: dict[str, Case] = {
         "latents=4 decoder=CoordConv encoder.channels=[8,8] decoder.channels=[12,16,8]", (3, 16, 24)
     ),
     "CoordConv, strides 1": Case(
-        "latents=4 decoder=CoordConv encoder.channels=[8,8] decoder.channels=[8,8,8]", (1, 12, 20)
+        "latents=4 decoder=CoordConv encoder.channels=[8,16,24] decoder.channels=[16,24,16]", (1, 12, 20)
     ),
     "DCGAN": Case(
-        "latents=6 encoder=DCGAN decoder=DCGAN encoder.channels=[8,12,16] decoder.channels=[16,12,8]", (3, 32, 24)
+        "latents=6 encoder=DCGAN decoder=DCGAN encoder.channels=[8,12,16] decoder.channels=[16,12,8]",
+        (3, 32, 24),
     ),
     "DCGAN, strides 1": Case(
-        "latents=6 encoder=DCGAN decoder=DCGAN encoder.channels=[8,8,16] decoder.channels=[16,12,8]", (1, 20, 12)
+        "latents=6 encoder=DCGAN decoder=DCGAN encoder.channels=[8,8,16] decoder.channels=[16,12,8]",
+        (1, 20, 12),
     ),
     "SpatialBroadcast": Case(f"latents=5 {_BROADCAST}", (3, 32, 32)),
     "SpatialBroadcast of the papers": Case("latents=10 decoder=SpatialBroadcast", (1, 64, 64)),
@@ -92,9 +96,12 @@ CASES: dict[str, Case] = {
     "SpatialBroadcast, depth 2, kernel 3": Case(
         f"latents=3 {_BROADCAST} decoder.depth=2 decoder.kernel=3", (3, 64, 68)
     ),
+    "SpatialBroadcast, kernel 3": Case(f"latents=3 {_BROADCAST} decoder.kernel=3", (3, 20, 12)),
     "SpatialBroadcast, kernel 5": Case(f"latents=3 {_BROADCAST} decoder.kernel=5", (1, 16, 16)),
     "SpatialBroadcast, kernel 2": Case(f"latents=3 {_BROADCAST} decoder.kernel=2", (1, 16, 16)),
-    "SpatialBroadcast, kernel wider than the image": Case(f"latents=3 {_BROADCAST} decoder.kernel=9", (1, 4, 8)),
+    "SpatialBroadcast, kernel wider than the image": Case(
+        f"latents=3 {_BROADCAST} decoder.kernel=9", (1, 4, 8)
+    ),
     "SpatialBroadcast, 1 upscale": Case(f"latents=3 {_BROADCAST} decoder.upscales=1", (3, 64, 64)),
     "SpatialBroadcast, 3 upscales, kernel 5": Case(
         f"latents=3 {_BROADCAST} decoder.upscales=3 decoder.kernel=5", (1, 64, 96)
@@ -102,7 +109,9 @@ CASES: dict[str, Case] = {
     "SpatialBroadcast, 2 upscales, kernel 3": Case(
         f"latents=3 {_BROADCAST} decoder.upscales=2 decoder.kernel=3", (2, 16, 24)
     ),
-    "SpatialBroadcast, shuffled": Case(f"latents=3 {_BROADCAST} decoder.shuffle_coordinates=true", (1, 64, 64)),
+    "SpatialBroadcast, shuffled": Case(
+        f"latents=3 {_BROADCAST} decoder.shuffle_coordinates=true", (1, 64, 64)
+    ),
     # likelihoods
     "MSE": Case(f"latents=5 likelihood=MSE {_SMALL}", (3, 16, 16)),
     "Gaussian": Case(f"latents=5 likelihood=Gaussian likelihood.learned=true {_SMALL}", (1, 16, 16)),
