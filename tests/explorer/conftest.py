@@ -47,7 +47,9 @@ def make_run(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Run]:
     root = tmp_path_factory.mktemp("explored")
 
     def make(name: str, *words: str, data: str = "circles", size: int = 64) -> Run:
-        config = Config.read(words=[f"data={data}", f"data.size={size}", *SMALL, *words])
+        is_vae = not any(word.startswith("model=") for word in words)
+        small = SMALL if is_vae else [word for word in SMALL if not word.startswith(("encoder", "latents"))]
+        config = Config.read(words=[f"data={data}", f"data.size={size}", *small, *words])
         run = Run.create(config, root / name, "unweave train ...")
         assert run.train().status == "finished"
         return run

@@ -47,7 +47,7 @@ class Explorer {
       run.canvas = newCanvas(run.preparation.shape[2], run.preparation.shape[1]);
       run.canvas.setAttribute("role", "img");
       run.canvas.setAttribute("aria-label", `What ${run.label} decodes`);
-      run.told = element("span", { class: "error" });
+      run.told = element("span", { class: "error", title: "mean of the squared differences of all pixels" });
       const name = this.runs.length > 1 ? run.label : "the model";
       byId("cards").append(element("figure", {}, element("div", { class: "frame" }, run.canvas), element("figcaption", {}, name, run.told)));
     }
@@ -112,6 +112,21 @@ class Explorer {
     return values.map((value) => tintOf((value - low) / (high - low), size <= CLASSES.length ? size : 0));
   }
 
+  showLegend() {
+    const { tint } = this.state, factors = this.data?.factors, isTinted = tint !== null && factors && tint in factors.names;
+    const size = isTinted ? factors.sizes[factors.columns[tint]] : 0;
+    const dot = (background, kind = "") => {
+      const made = element("i", { class: kind });
+      made.style.background = background;
+      return made;
+    };
+    const [low, high] = Array.isArray(size) ? size : [0, size - 1], isClasses = size <= CLASSES.length;
+    const entries = !isTinted ? [] : isClasses
+      ? Array.from({ length: size }, (_, k) => [dot(tintOf(k / Math.max(1, size - 1), size)), String(k)]).flat()
+      : [shortened(low), dot(`linear-gradient(90deg, ${RAMP.map((colour) => `rgb(${colour})`)})`, "ramp"), shortened(high)];
+    byId("legend").replaceChildren(...entries);
+  }
+
   // Factors: the true picture, and what each model makes of it.
 
   buildFactors() {
@@ -138,7 +153,7 @@ class Explorer {
     for (const { input, value, column } of this.factorInputs) {
       const at = frames.levels[column][this.at[column]];
       input.value = this.at[column];
-      value.textContent = Number.isInteger(at) ? String(at) : shown(at);
+      value.textContent = shortened(at);
       input.setAttribute("aria-valuetext", value.textContent);
     }
   }
@@ -308,6 +323,7 @@ class Explorer {
     byId("axis-x").value = this.state.axes[0];
     byId("axis-y").value = this.state.axes[1];
     byId("tint").value = this.state.tint ?? "";
+    this.showLegend();
     this.resting = setTimeout(() => this.rest(), REST);
   }
 
@@ -326,7 +342,8 @@ class Explorer {
     const { pixels } = run.model.decode(run.code), wanted = run.own.picture.pixels;
     let sum = 0;
     for (let i = 0; i < wanted.length; i++) sum += (pixels[i] - wanted[i]) ** 2;
-    return `squared error ${(sum / wanted.length).toFixed(4)}`;
+    const error = sum / wanted.length;
+    return `error ${error < 1e-4 ? error.toExponential(0) : error.toPrecision(2)}`;
   }
 
   // Draws what is in sight and left to draw, a few milliseconds at a time, until something moves.

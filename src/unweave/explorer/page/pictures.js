@@ -1,6 +1,7 @@
 // Pictures in and out of canvases, and any picture in the shape that a model takes, pixel for pixel as Pillow does it.
 
 const bytesOfBase64 = (text) => {
+  if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);
   for (let i = 0; i < binary.length; i++) bytes[i] = binary.charCodeAt(i);
@@ -58,7 +59,8 @@ async function readPicture(file) {
   const context = newCanvas(width, height).getContext("2d", { willReadFrequently: true });
   context.drawImage(bitmap, 0, 0);
   const plain = { bytes: context.getImageData(0, 0, width, height).data, width, height };
-  const isBlended = plain.bytes.some((value, i) => i % 4 === 3 && value > 0 && value < 255);
+  let isBlended = false;
+  for (let i = 3; i < plain.bytes.length && !isBlended; i += 4) isBlended = plain.bytes[i] > 0 && plain.bytes[i] < 255;
   return (isBlended && straight(bitmap)) || plain;
 }
 

@@ -3,9 +3,10 @@
 const STEPS = 7;
 const LEAST = 0.1; // nats below which a latent is folded away
 const CLASSES = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#8a8a8a", "#b8a800"];
-const RAMP = [[68, 57, 144], [33, 113, 181], [32, 158, 136], [122, 190, 66], [240, 190, 32]];
+const RAMP = [[104, 92, 190], [43, 123, 191], [32, 158, 136], [122, 190, 66], [240, 190, 32]];
 
 const byId = (id) => document.getElementById(id);
+const shortened = (value) => (Number.isInteger(value) ? String(value) : shown(value));
 const shown = (value) => value.toFixed(2).replace("-", "\u2212");
 
 function element(tag, attributes = {}, ...children) {
@@ -160,10 +161,10 @@ class Plane {
     const [x, y] = place(run.code[across], run.code[up]);
     pen.beginPath();
     pen.arc(x, y, 8, 0, 2 * Math.PI);
-    pen.fillStyle = colourOf("--accent");
+    pen.fillStyle = colourOf("--ground");
     pen.fill();
     pen.lineWidth = 3;
-    pen.strokeStyle = colourOf("--ground");
+    pen.strokeStyle = colourOf("--ink");
     pen.stroke();
     pen.font = '12px system-ui, "DejaVu Sans", sans-serif';
     pen.fillStyle = colourOf("--soft");
