@@ -18,6 +18,7 @@ from unweave.explorer.blob import Blob, NotPackable
 from unweave.explorer.packing import pack
 from unweave.likelihoods import Likelihood
 from unweave.models import TrainedModel
+from unweave.networks import Deconv
 from unweave.objectives import Objective
 from unweave.standalone import StandaloneModel
 from unweave.vae import VAE, Measurement
@@ -76,7 +77,15 @@ def test_outside_decoders_likelihoods_and_models_are_not_packable() -> None:
         def decode_mean(self, codes, block=64):  # type: ignore[no-untyped-def]
             raise NotImplementedError
 
+    class Deeper(Deconv):  # type: ignore[misc]
+        pass
+
     for part, other, sentence in (
+        (
+            "decoder",
+            Deeper(3, (1, 8, 8), channels=(4, 4)),
+            "decoder Deeper is not one of the built-in networks",
+        ),
         ("decoder", Twice(), "decoder Twice is not one of the built-in networks"),
         ("likelihood", Other((1, 8, 8)), "likelihood Other is not one of the built-in likelihoods"),
     ):

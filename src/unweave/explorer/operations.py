@@ -38,6 +38,7 @@ Operation = dict[str, Any]
 MapShape = tuple[int, int, int]
 
 _LAYERS = ("linear", "conv", "upconv")
+_DECODERS = (MLPDecoder, Deconv, InfoGANGenerator, CoordConv, DCGANDecoder, SpatialBroadcast)
 
 
 def array(tensor: Tensor) -> Array:
@@ -200,6 +201,19 @@ def _stored(operation: Operation, blob: Blob) -> Operation:
     return made
 
 
+def require_known(slot: str, part: nn.Module, known: tuple[type[nn.Module], ...], kind: str) -> None:
+    """Raise :class:`NotPackable` for a part from outside; so is a subclass of a built-in one: it may compute anything.
+
+    Example:
+        >>> require_known("encoder", nn.Flatten(), (Conv,), "networks")
+        Traceback (most recent call last):
+        ...
+        unweave.explorer.blob.NotPackable: encoder Flatten is not one of the built-in networks
+    """
+    if type(part) not in known:
+        raise NotPackable(f"{slot} {type(part).__name__} is not one of the built-in {kind}")
+
+
 def decoder_program(decoder: nn.Module) -> Program:
     """The operations of a built-in decoder, from the code to the likelihood's features.
 
@@ -208,6 +222,7 @@ def decoder_program(decoder: nn.Module) -> Program:
         ['linear', 'linear', 'unflatten', 'upconv', 'upconv']
     """
     program = Program()
+    require_known("decoder", decoder, _DECODERS, "networks")
     if isinstance(decoder, MLPDecoder):
         program.add(decoder.linear)
         program.unflatten(decoder.output_shape)
@@ -227,10 +242,9 @@ def decoder_program(decoder: nn.Module) -> Program:
         program.linear(weight.reshape(len(weight), -1).T, bias)
         program.unflatten((maps, height, width))
         _add_folded_start(program, decoder.upconvolutions)
-    elif isinstance(decoder, SpatialBroadcast):
-        _add_broadcast(program, decoder)
     else:
-        raise NotPackable(f"decoder {type(decoder).__name__} is not one of the built-in networks")
+        assert isinstance(decoder, SpatialBroadcast)
+        _add_broadcast(program, decoder)
     return program
 
 
@@ -291,6 +305,7 @@ def encoder_program(encoder: nn.Module) -> Program:
         ['conv', 'conv', 'flatten', 'linear', 'linear']
     """
     program = Program()
+    require_known("encoder", encoder, (MLPEncoder, Conv, DCGANEncoder), "networks")
     if isinstance(encoder, MLPEncoder):
         program.flatten(encoder.image_shape)
         program.add(encoder.linear)
@@ -298,14 +313,13 @@ def encoder_program(encoder: nn.Module) -> Program:
         program.add(encoder.convolutions)
         program.flatten(_last_maps(program, encoder.image_shape))
         program.add(encoder.linear)
-    elif isinstance(encoder, DCGANEncoder):
+    else:
+        assert isinstance(encoder, DCGANEncoder)
         program.add(encoder.convolutions)
         weight, last = array(encoder.last.weight), encoder.last.bias
         assert last is not None
         program.flatten((weight.shape[1], weight.shape[2], weight.shape[3]))
         program.linear(weight.reshape(len(weight), -1), array(last))
-    else:
-        raise NotPackable(f"encoder {type(encoder).__name__} is not one of the built-in networks")
     return program
 
 

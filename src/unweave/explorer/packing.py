@@ -14,12 +14,13 @@ from unweave.explorer.operations import (
     critic_program,
     decoder_program,
     encoder_program,
+    require_known,
 )
-from unweave.gan import GAN
+from unweave.gan import GAN, GANS
 from unweave.likelihoods import MSE, Bernoulli, Gaussian, Likelihood
 from unweave.posteriors import BallMixture, DiagonalNormal, FullNormal, IsotropicNormal, Posterior
 from unweave.standardise import Standardised, StandardisedLikelihood
-from unweave.vae import VAE
+from unweave.vae import VAE, Model
 
 if TYPE_CHECKING:
     from unweave.models.trained import TrainedModel
@@ -68,12 +69,8 @@ def pack(model: "TrainedModel", precision: Precision = "float16") -> Packed:
     """
     check_choice("precision", precision, get_args(Precision))
     network, blob = model.model, Blob(precision)
-    if isinstance(network, GAN):
-        parts = _gan(network, blob)
-    elif isinstance(network, VAE):
-        parts = _vae(network, blob)
-    else:
-        raise NotPackable(f"model {type(network).__name__} is not one of the built-in models")
+    require_known("model", network, (VAE, *GANS.values()), "models")
+    parts = _gan(network, blob) if isinstance(network, GAN) else _vae(network, blob)
     description = {
         "format": FORMAT,
         "image_shape": list(network.image_shape),
@@ -85,7 +82,8 @@ def pack(model: "TrainedModel", precision: Precision = "float16") -> Packed:
     return Packed(description, blob.content())
 
 
-def _vae(vae: VAE, blob: Blob) -> dict[str, Any]:
+def _vae(vae: Model, blob: Blob) -> dict[str, Any]:
+    assert isinstance(vae, VAE)
     program = decoder_program(vae.decoder)
     output = _output(vae.likelihood, program)
     decoder = {
@@ -117,15 +115,16 @@ def _vae_encoder(vae: VAE, blob: Blob) -> dict[str, Any]:
 
 def _posterior(posterior: Posterior) -> dict[str, Any]:
     """How means and deviations follow from the encoder's features."""
+    known = (DiagonalNormal, IsotropicNormal, FullNormal, BallMixture)
+    require_known("posterior", posterior, known, "posteriors")
     if isinstance(posterior, DiagonalNormal):
         return {"kind": "diagonal"}
     if isinstance(posterior, IsotropicNormal):
         return {"kind": "isotropic"}
     if isinstance(posterior, FullNormal):
         return {"kind": "full"}
-    if isinstance(posterior, BallMixture):
-        return {"kind": "ball", "share": posterior.share, "radius": posterior.radius}
-    raise NotPackable(f"posterior {type(posterior).__name__} is not one of the built-in posteriors")
+    assert isinstance(posterior, BallMixture)
+    return {"kind": "ball", "share": posterior.share, "radius": posterior.radius}
 
 
 def _output(likelihood: Likelihood, program: Program) -> dict[str, Any]:
@@ -136,10 +135,9 @@ def _output(likelihood: Likelihood, program: Program) -> dict[str, Any]:
         constants = likelihood.scale
         scale, shift = array(constants.std).ravel().tolist(), array(constants.mean).ravel().tolist()
         likelihood = likelihood.inner
+    require_known("likelihood", likelihood, (Bernoulli, Gaussian, MSE), "likelihoods")
     if isinstance(likelihood, Gaussian) and likelihood.per_output:
         program.keep_channels(channels)
-    if not isinstance(likelihood, Bernoulli | Gaussian | MSE):
-        raise NotPackable(f"likelihood {type(likelihood).__name__} is not one of the built-in likelihoods")
     kind = "sigmoid" if isinstance(likelihood, Bernoulli) else "clip"
     return {"kind": kind, "scale": scale, "shift": shift}
 

@@ -12,6 +12,7 @@
   const FORMAT = 1;
   const STAGE = 1 << 16; // float16 numbers that are expanded at a time
 
+  const sides = (size) => size.join(" x ");
   const roundUp = (count, multiple) => Math.ceil(count / multiple) * multiple;
 
   // As torch.linspace(-1, 1, count), in float32.
@@ -39,7 +40,8 @@
       this.top = roundUp(start + 4 * count, 64);
       const missing = this.top + 64 - this.kernel.memory.buffer.byteLength;
       if (missing > 0) this.kernel.memory.grow(Math.ceil(missing / 65536));
-      if (start < this.used) new Uint8Array(this.kernel.memory.buffer, start, Math.min(this.used, this.top) - start).fill(0);
+      const stale = Math.min(this.used, this.top) - start;
+      if (stale > 0) new Uint8Array(this.kernel.memory.buffer, start, stale).fill(0);
       this.used = Math.max(this.used, this.top);
       return start;
     }
@@ -90,8 +92,8 @@
 
   // ---- shapes of convolutions --------------------------------------------------------------------------------------
 
-  // Along one axis, the phases of the output: which taps (first, first + step, ...: `count` of them) meet the input from
-  // position `offset` on. A convolution has one phase, an up-convolution two.
+  // Along one axis, the phases of the output: which taps (`count` of them, from `first` on) meet the input from position
+  // `offset` on. A convolution has one phase, an up-convolution two.
   function phases(operation) {
     const { kernel, before } = operation;
     if (!isUp(operation)) return [{ first: 0, count: kernel, offset: -before }];
@@ -290,17 +292,16 @@
       const compute = this.kernel[kernels.thin ? "convolve_thin" : "convolve"];
       const several = kernels.thin ? operation.outputs : roundUp(operation.outputs, 8) / 8;
       const [rows, columns] = [out.height / finer, out.width / finer];
-      const arranged = this.arranged(operation, value.pitch, kernels);
+      const arrange = () => this.arrange(operation, value.pitch, kernels);
+      const arranged = kernels.key ? this.once(kernels.key, arrange) : arrange();
       const [biasStep, biasRow] = bias.row ? [finer * bias.pitch, finer * bias.row] : [0, 0];
       return arranged.map(({ y, x, i, j, weight }) => {
         const at = value.start + 4 * (y.offset * value.row + x.offset * value.pitch);
         const from = bias.row ? bias.start + 4 * (i * bias.row + j * bias.pitch) : bias.start;
         const to = out.start + 4 * (i * out.row + j * out.pitch);
-        return () =>
-          compute(
-            ...[at, value.row, coarser * value.pitch, coarser * value.row, weight, x.count * value.pitch, y.count],
-            ...[from, biasStep, biasRow, to, finer * out.pitch, finer * out.row, rows, columns, several, slope],
-          );
+        const reads = [at, value.row, coarser * value.pitch, coarser * value.row, weight, x.count * value.pitch, y.count];
+        const writes = [from, biasStep, biasRow, to, finer * out.pitch, finer * out.row, rows, columns, several, slope];
+        return () => compute(...reads, ...writes);
       });
     }
 
@@ -329,11 +330,6 @@
     }
 
     // The kernels of each phase in the order in which the kernel reads them.
-    arranged(operation, pitch, kernels) {
-      const make = () => this.arrange(operation, pitch, kernels);
-      return kernels.key ? this.once(kernels.key, make) : make();
-    }
-
     arrange(operation, pitch, { skip, used, thin }) {
       const { kernel, inputs, outputs } = operation;
       const axis = phases(operation);
@@ -345,10 +341,7 @@
         const step = isUp(operation) ? -2 : 1;
         const put = this.kernel[thin ? "arrange_thin" : "arrange"];
         for (const { y, x, weight } of pairs)
-          put(
-            ...[dense, weight, kernel, inputs, outputs, skip, used, pitch],
-            ...[y.first, x.first, step, y.count, x.count],
-          );
+          put(dense, weight, kernel, inputs, outputs, skip, used, pitch, y.first, x.first, step, y.count, x.count);
       });
       return pairs;
     }
@@ -390,23 +383,27 @@
       return values;
     }
 
-    // For each pair of border classes the sum of the kernel's taps that stay inside the image: (classes * pitch, latents).
+    // The sum of the kernel's taps inside the image, for each pair of border classes: (classes * pitch, latents).
     classWeights(operation, rows, columns) {
       const { kernel, inputs, outputs, latents } = operation;
       const [pitch, width] = [roundUp(outputs, 8), roundUp(latents, 4)];
       const kernels = this.read(operation.weight);
       const made = new Float32Array(rows.length * columns.length * pitch * width);
-      let base = 0;
-      for (const row of rows)
-        for (const column of columns) {
-          for (let tap = 0; tap < kernel * kernel; tap++) {
-            if (!row[Math.floor(tap / kernel)] || !column[tap % kernel]) continue;
-            for (let d = 0; d < latents; d++)
-              for (let o = 0; o < outputs; o++)
-                made[base + o * width + d] += kernels[(tap * inputs + d) * outputs + o];
-          }
-          base += pitch * width;
-        }
+      columns.forEach((column, j) => {
+        // first along the rows of the kernel: (size, latents + 2, outputs) for this class of columns
+        const size = inputs * outputs;
+        const along = new Float32Array(kernel * size);
+        for (let tap = 0; tap < kernel * kernel; tap++)
+          if (column[tap % kernel])
+            for (let k = 0; k < size; k++) along[Math.floor(tap / kernel) * size + k] += kernels[tap * size + k];
+        rows.forEach((row, i) => {
+          const base = (i * columns.length + j) * pitch * width;
+          for (let y = 0; y < kernel; y++)
+            if (row[y])
+              for (let d = 0; d < latents; d++)
+                for (let o = 0; o < outputs; o++) made[base + o * width + d] += along[y * size + d * outputs + o];
+        });
+      });
       return this.memory.numbers(made);
     }
   }
@@ -470,7 +467,7 @@
     return { means, deviations };
   }
 
-  // Of a Gaussian with a triangular root of its covariance: diagonal as logarithms of squares, then below it row by row.
+  // Of a Gaussian with a triangular root of its covariance: logarithms of its squared diagonal, then rows below it.
   function fullDeviations(features, latents) {
     let below = 2 * latents;
     return Float32Array.from({ length: latents }, (_, row) => {
@@ -557,26 +554,23 @@
     decodeInto(code, size, pixels) {
       const decoder = this.decoders.get(String([...size]));
       if (!decoder)
-        throw new Error(`this decoder gives images of ${this.sizes.map((s) => s.join(" x ")).join(" or ")}, not ${size.join(" x ")}`);
+        throw new Error(`this decoder gives images of ${this.sizes.map(sides).join(" or ")}, not ${sides(size)}`);
       if (code.length !== this.latents) throw new Error(`a code has ${this.latents} numbers, got ${code.length}`);
       if (!code.every(Number.isFinite)) throw new Error("a code contains a number that is not finite");
       const inputs = decoderInputs(Float32Array.from(code), this.description.decoder.codes);
       this.memory.floats(decoder.input.start, inputs.length).set(inputs);
       decoder.program.run();
-      pixels.set(this.memory.floats(decoder.image, pixels.length));
+      pixels.set(this.memory.floats(decoder.image, this.imageShape[0] * size[0] * size[1]));
     }
 
     // The images of n codes, one after the other, in one array.
     decodeMany(codes, n, size = null) {
       const [height, width] = size ?? this.imageShape.slice(1);
       const each = this.imageShape[0] * height * width;
+      const all = Float32Array.from(codes);
       const pixels = new Float32Array(n * each);
       for (let i = 0; i < n; i++)
-        this.decodeInto(
-          codes.subarray(i * this.latents, (i + 1) * this.latents),
-          [height, width],
-          pixels.subarray(i * each, (i + 1) * each),
-        );
+        this.decodeInto(all.slice(i * this.latents, (i + 1) * this.latents), [height, width], pixels.subarray(i * each));
       return { pixels, channels: this.imageShape[0], height, width };
     }
 
@@ -595,7 +589,9 @@
 
   async function open(wasmBytes, description, weights) {
     if (description.format !== FORMAT) throw new Error(`the model has format ${description.format}, this page reads ${FORMAT}`);
-    const { instance } = await WebAssembly.instantiate(wasmBytes, {});
+    const { instance } = await WebAssembly.instantiate(wasmBytes, {}).catch((error) => {
+      throw new Error(`this browser cannot run the model, which needs WebAssembly with vectors: ${error.message}`);
+    });
     return new Model(instance.exports, description, weights);
   }
 
