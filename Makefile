@@ -5,9 +5,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo check test test-slow torture benchmarks clean
+.PHONY: demo check test test-slow torture benchmarks kernel browser clean
 
-demo: $(READY)  ## two VAEs side by side and a page about both, in a few minutes
+demo: $(READY)  ## two VAEs side by side, a page about both and one to touch them, in a few minutes
 	$(BIN)/unweave demo
 
 check: $(READY)  ## style and types
@@ -15,10 +15,15 @@ check: $(READY)  ## style and types
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: check  ## style, types and all tests except the slow ones
+# Tests of pages skip where there is no browser; root on a Debian-like system gets one, quietly.
+browser:
+	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+	  && apt-get install -qq -y chromium fonts-dejavu-core >/dev/null 2>&1; } || true
+
+test: check browser  ## style, types and all tests except the slow ones
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal -m "not slow"
 
-test-slow: $(READY)  ## the tests that take minutes
+test-slow: $(READY) browser  ## the tests that take minutes
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m slow
 
 torture: $(READY)  ## kills, damaged files, full disks and strange inputs by the thousand; can be stopped and resumed
@@ -30,6 +35,9 @@ benchmarks: $(READY)  ## ratios, measured on an otherwise idle machine
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/encode.py
 	$(BIN)/python benchmarks/encode.py --onnx
+
+kernel: $(READY)  ## compile the explorer's kernel.c to kernel.wasm, which is committed
+	$(BIN)/python -m unweave.explorer.kernel.build
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)

@@ -47,7 +47,8 @@ ALLOWED["estimator"] = ALLOWED["runs"] | {"runs"}
 ALLOWED["models"] = ALLOWED["runs"] | {"runs", "plots"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs", "plots", "theory"}
 ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "papers", "models"}
-ALLOWED["cli"] = ALLOWED["reports"] | {"reports", "theory", "papers"}
+ALLOWED["explorer"] = ALLOWED["reports"] | {"reports"}
+ALLOWED["cli"] = ALLOWED["explorer"] | {"explorer", "theory", "papers"}
 ALLOWED["__main__"] = {"cli"}
 
 

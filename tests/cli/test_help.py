@@ -43,7 +43,7 @@ def test_the_commands_are_those_of_the_documentation() -> None:
             "neighbours",
             "name",
         ),
-        *("export", "models"),
+        *("export", "models", "explore"),
     }
 
 

@@ -18,6 +18,7 @@ from unweave.cli import (  # noqa: F401
     data,
     demo,
     evaluate,
+    explore,
     kept_models,
     models,
     options,

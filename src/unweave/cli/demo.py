@@ -14,13 +14,14 @@ if TYPE_CHECKING:
 
 
 @cli.command()
-@out_flag("folder", "Folder of the two runs and the page.", Path("demo"))
+@out_flag("folder", "Folder of the two runs and the pages.", Path("demo"))
 @seed_flag
 @quiet_flag
 def demo(folder: Path, seed: int, quiet: bool) -> None:
-    """Train a DeConv VAE and a Spatial Broadcast VAE side by side and write one page about both."""
+    """Train a DeConv VAE and a Spatial Broadcast VAE side by side; write a page about both, and one to touch them."""
+    from unweave.explorer import write_explorer
     from unweave.metrics import Score
-    from unweave.recipes.demo import INTRO, TITLE, demo_configs
+    from unweave.recipes.demo import INTRO, TITLE, TOUCH, demo_configs
     from unweave.reports import write_comparison_report
     from unweave.runs.run import Run
 
@@ -42,6 +43,8 @@ def demo(folder: Path, seed: int, quiet: bool) -> None:
         print_scores({key: Score.from_json(score) for key, score in run.scores.items()}, quiet=quiet)
     written = write_comparison_report(runs, folder / "report.html", title=TITLE, intro=INTRO)
     print_line(f"\nreport: {written.resolve()}", quiet=quiet)
+    page = write_explorer(runs, folder / "explore.html", title=TITLE, intro=TOUCH)
+    print_line(f"explorer: {page.resolve()}  (drag a point on the planes)", quiet=quiet)
 
 
 def _train(runs: "dict[str, Run]", quiet: bool) -> None:

@@ -12,6 +12,11 @@ other with the Spatial Broadcast decoder, in which every pixel receives the code
 trained on one CPU core for about the same time. A good representation of these data is a map of the square of
 positions."""
 
+TOUCH = """\
+Two VAEs that differ in their decoder alone, trained on one white circle at a random position. Drag a point on the
+planes: a representation that is a map of the positions moves the circle along with your hand; one that is folded makes
+it jump, double or smear. Both models move together; drop a picture of your own to see what each makes of it."""
+
 
 def demo_configs(seed: int = 0) -> dict[str, Config]:
     """The two runs of the demonstration by name: circles X-Y, networks of SBD table 1, batch 16, trained with Muon.

@@ -1,0 +1,81 @@
+"""Many arrays in one block of bytes, as float16 or float32."""
+
+import math
+from typing import Any, Literal, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unweave.errors import UnweaveError
+
+Precision = Literal["float16", "float32"]
+Array = NDArray[np.float64]
+
+
+class NotPackable(UnweaveError):  # noqa: N818  a finding, not a fault: the page then shows frames
+    """A model of which the page cannot compute the decoder; the message says why.
+
+    Example:
+        >>> raise NotPackable("decoder MyDecoder is not one of the built-in networks")
+        Traceback (most recent call last):
+        ...
+        unweave.explorer.blob.NotPackable: decoder MyDecoder is not one of the built-in networks
+    """
+
+
+@final
+class Blob:
+    """A block of bytes that grows; each array is described by where it is and how it is stored.
+
+    Weights in float16 are divided by a power of two that puts the largest just below 32,768, so that neither large nor
+    small ones are lost: each is rounded by at most one part in 2,048, unless it is 500 million times smaller than the
+    largest. Biases and constants stay float32: there are few.
+
+    Args:
+        precision: of the weights.
+
+    Example:
+        >>> blob = Blob("float16")
+        >>> blob.weights(np.array([1e6, -0.5e6]))
+        {'offset': 0, 'count': 2, 'type': 'float16', 'scale': 32.0}
+        >>> blob.numbers(np.array([0.25]))
+        {'offset': 4, 'count': 1, 'type': 'float32', 'scale': 1.0}
+        >>> len(blob.content())
+        8
+    """
+
+    def __init__(self, precision: Precision) -> None:
+        self.precision = precision
+        self._parts: list[bytes] = []
+        self._length = 0
+
+    def weights(self, values: Array) -> dict[str, Any]:
+        """Store an array in the precision of the weights; where it is."""
+        if self.precision == "float32":
+            return self.numbers(values)
+        _require_finite(values)
+        largest = float(np.abs(values).max(initial=0))
+        scale = 2.0 ** (math.frexp(largest)[1] - 15) if largest else 1.0
+        return self._append((values / scale).astype(np.float16), "float16", scale)
+
+    def numbers(self, values: Array) -> dict[str, Any]:
+        """Store an array as float32; where it is."""
+        _require_finite(values)
+        return self._append(values.astype(np.float32), "float32", 1.0)
+
+    def content(self) -> bytes:
+        """All of it."""
+        return b"".join(self._parts)
+
+    def _append(self, array: NDArray[Any], kind: Precision, scale: float) -> dict[str, Any]:
+        raw = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes()
+        offset = self._length
+        padded = raw + bytes(-len(raw) % 4)  # every array starts where a float32 may
+        self._parts.append(padded)
+        self._length += len(padded)
+        return {"offset": offset, "count": int(array.size), "type": kind, "scale": scale}
+
+
+def _require_finite(values: Array) -> None:
+    if not np.isfinite(values.astype(np.float32)).all():
+        raise NotPackable("the weights of the model contain NaN or infinity: it diverged in training")

@@ -1,0 +1,114 @@
+"""The HTML file: the page's own scripts and style, the kernel, facts and weights in one text that asks for nothing."""
+
+import base64
+import hashlib
+import html
+import json
+import re
+import zlib
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SCRIPTS = ("pictures.js", "models.js", "widgets.js", "link.js", "explorer.js")
+"""In the order in which they are run, after the engine; all share one scope."""
+
+
+def document(
+    facts: Mapping[str, Any],
+    weights: Sequence[bytes],
+    *,
+    title: str,
+    intro: str,
+    verdicts: Sequence[tuple[str, str, str]],
+    stride: int,
+) -> str:
+    """The text of the page.
+
+    Args:
+        facts: what the scripts read.
+        weights: of each model; empty: it has none.
+        title: of the page.
+        intro: a paragraph below it.
+        verdicts: kind, label and sentence of each, shown before anything else and without scripts.
+        stride: bytes of a weight, by which they are sorted so that they compress.
+
+    Example:
+        >>> text = document({"runs": []}, [b"abcd"], title="A & B", intro="", verdicts=[], stride=2)
+        >>> "<title>A &amp; B</title>" in text, "default-src 'none'" in text, "http" in text.split("<script")[0]
+        (True, True, False)
+    """
+    style = _read("page/explorer.css")
+    engine = _read("page/engine.js")
+    script = "\n".join(['(() => {\n"use strict";', *(_read(f"page/{name}") for name in SCRIPTS), "})();"])
+    hashes = " ".join(_hash(code) for code in (engine, script))
+    blobs = [_blob("kernel", (files("unweave.explorer") / "kernel/kernel.wasm").read_bytes(), 1)]
+    blobs += [_blob(f"weights-{i}", content, stride) for i, content in enumerate(weights) if content]
+    policy = (
+        f"default-src 'none'; script-src {hashes} 'wasm-unsafe-eval'; style-src {_hash(style)}; "
+        f"img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    return _filled(
+        _read("page/explorer.html"),
+        {
+            "policy": html.escape(policy, quote=False),
+            "title": html.escape(title),
+            "intro": f'<p class="lead">{html.escape(intro)}</p>' if intro else "",
+            "verdicts": "\n".join(_verdict(*each) for each in verdicts),
+            "style": style,
+            "facts": json.dumps(facts, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
+            "blobs": "\n".join(blobs),
+            "engine": engine,
+            "script": script,
+            "version": version("unweave"),
+        },
+    )
+
+
+def encoded(array: NDArray[np.float32]) -> str:
+    """Numbers of 32 bits, little end first, as base64.
+
+    Example:
+        >>> encoded(np.ones(1, np.float32))
+        'AACAPw=='
+    """
+    return base64.b64encode(np.ascontiguousarray(array, "<f4").tobytes()).decode()
+
+
+def compressed(content: bytes, stride: int) -> bytes:
+    """Bytes sorted by their place in a number of ``stride`` bytes, deflated: the exponents of weights compress well.
+
+    Example:
+        >>> zlib.decompress(compressed(b"abcdef", 2))
+        b'acebdf'
+    """
+    whole = np.frombuffer(content, np.uint8)
+    even = len(whole) // stride * stride
+    sorted_bytes = whole[:even].reshape(-1, stride).T.tobytes() + whole[even:].tobytes()
+    return zlib.compress(sorted_bytes, 6)
+
+
+def _blob(name: str, content: bytes, stride: int) -> str:
+    text = base64.b64encode(compressed(content, stride)).decode()
+    return f'<script type="application/octet-stream" id="{name}" data-stride="{stride}">{text}</script>'
+
+
+def _verdict(kind: str, label: str, sentence: str) -> str:
+    named = f"<strong>{html.escape(label)}.</strong> " if label else ""
+    return f'<p class="health {kind}">{named}{html.escape(sentence)}</p>'
+
+
+def _hash(code: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()}'"
+
+
+def _read(name: str) -> str:
+    return (files("unweave.explorer") / name).read_text(encoding="utf-8")
+
+
+def _filled(template: str, values: Mapping[str, str]) -> str:
+    return re.sub(r"\{\{ (\w+) \}\}", lambda found: values[found[1]], template)

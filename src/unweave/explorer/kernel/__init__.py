@@ -1,0 +1,1 @@
+"""The arithmetic of the explorer's page: C, compiled to WebAssembly."""
