@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.metrics.statistics import mean_interval
-from unweave.plots.style import FAINT, INK, PALETTE, new_figure
+from unweave.plots.style import FAINT, INK, PALETTE, RULE, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -146,7 +146,7 @@ def violins(groups: Mapping[str, ArrayLike], *, y: str, unit_interval: bool = Fa
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(y)
-        axes.grid(axis="x", color="#e5e8eb", linewidth=0.6)
+        axes.grid(axis="x", color=RULE, linewidth=0.6)
         axes.set_axisbelow(True)
         if unit_interval:
             low, high = axes.get_xlim()
