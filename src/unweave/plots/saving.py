@@ -18,9 +18,7 @@ _METADATA: dict[str, dict[str, None]] = {
 }
 
 
-def to_bytes(
-    figure: "Figure", kind: str = "png", *, dpi: float | None = None, text: bool = False
-) -> bytes:
+def to_bytes(figure: "Figure", kind: str = "png", *, dpi: float | None = None, text: bool = False) -> bytes:
     """The figure as the content of a png, svg or pdf file, byte for byte the same each time.
 
     With ``text``, letters of an SVG are text, which a page shows in its own font; otherwise outlines, which look the
@@ -39,7 +37,9 @@ def to_bytes(
     import matplotlib as mpl
 
     buffer = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "unweave", "svg.fonttype": "none" if text else "path", "pdf.fonttype": 42}):
+    with mpl.rc_context(
+        {"svg.hashsalt": "unweave", "svg.fonttype": "none" if text else "path", "pdf.fonttype": 42}
+    ):
         figure.savefig(buffer, format=kind, dpi=dpi or figure.dpi, metadata=_METADATA[kind])
     return buffer.getvalue()
 

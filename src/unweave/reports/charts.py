@@ -104,7 +104,7 @@ def themed(svg: str, alt: str, width: float) -> Markup:
     body = re.sub(r"<metadata>.*?</metadata>", "", body, flags=re.S)
     body = re.sub(r"<style.*?</style>", "", body, flags=re.S)
     body = re.sub(r"<!--.*?-->\s*", "", body, flags=re.S)
-    body = _own_names(body.replace("xlink:href", "href"))
+    body = _own_names(body.replace("xlink:href", "href"), alt)
     body = re.sub(r"#[0-9a-f]{6}", _variable, body)
     body = re.sub(r"font: ([^;\"]*?px) '[^;\"]*", r"font: \1 var(--font)", body)
     view = re.search(r'viewBox="[^"]*"', body)
@@ -120,11 +120,11 @@ def _variable(match: "re.Match[str]") -> str:
     return f"var({_VARIABLES[color]})" if color in _VARIABLES else color
 
 
-def _own_names(body: str) -> str:
-    """Only names that something refers to stay, and none of them is that of another figure."""
+def _own_names(body: str, alt: str) -> str:
+    """Only names that something refers to stay, and none of them is that of a figure with another text."""
     used = set(re.findall(r"(?:url\(|href=\")#([^\")]+)", body))
     # A name must be of this figure alone, but the same for the same figure.
-    digest = plots.content_name(body)
+    digest = plots.content_name(alt + body)
     body = re.sub(r' id="([^"]+)"', lambda m: f' id="{digest}{m[1]}"' if m[1] in used else "", body)
     return re.sub(r"(url\(|href=\")#([^\")]+)", rf"\1#{digest}\2", body)
 

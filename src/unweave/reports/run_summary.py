@@ -119,9 +119,7 @@ def kl_weights(run: Run) -> list[float] | None:
         return None
     schedule = SCHEDULES.build(chosen)
     # A record is written after its step, which counts from 0.
-    return [
-        schedule.kl_weight(Progress(int(record["step"]) - 1, run.config.steps)) for record in run.history
-    ]
+    return [schedule.kl_weight(Progress(int(record["step"]) - 1, run.config.steps)) for record in run.history]
 
 
 def mig_after_rotation(summary: RunSummary) -> float | None:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from unweave import atomic, plots
 from unweave.metrics import Score
 from unweave.metrics.statistics import mean_interval
-from unweave.reports.narrative import explanation_of
+from unweave.reports.explanations import explanation_of
 from unweave.reports.rendering import image, png, render, writer
 from unweave.reports.run_summary import settings, summarise
 from unweave.reports.sweep_figures import sweep_figures

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from unweave.metrics import Score
 from unweave.metrics.agreement import agreement
 from unweave.plots.sweeps import Point, agreement_map, trade_off, violins
-from unweave.reports.narrative import explanation_of
+from unweave.reports.explanations import explanation_of
 from unweave.reports.variants import Variant, finished_values, page_order
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from unweave.metrics import Score
 from unweave.metrics.statistics import Difference, difference, holm, mean_interval
-from unweave.reports.narrative import explanation_of
+from unweave.reports.explanations import explanation_of
 from unweave.reports.variants import Variant, score_text
 
 LEVEL = 0.05

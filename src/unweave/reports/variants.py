@@ -7,7 +7,7 @@ from typing import Any
 
 from unweave.metrics import Score
 from unweave.metrics.statistics import mean_interval
-from unweave.reports.narrative import EXPLANATIONS
+from unweave.reports.explanations import EXPLANATIONS
 from unweave.runs.sweep import Member, Sweep
 
 
