@@ -150,7 +150,10 @@ def test_run_report_is_one_file_with_every_part(tmp_path: Path, read: Callable[[
         *("images of the data", "their reconstructions"),
         *("a grid over x and y", "codes of the grid in SpatialBroadcast"),
         *(f"latent z{j} varied from -2 to 2" for j in (0, 2, 1, 3)),
-        *(f"training curve: {name}" for name in ("loss", "reconstruction", "KL to the prior", "KL of each latent")),
+        *(
+            f"training curve: {name}"
+            for name in ("loss", "reconstruction", "KL to the prior", "KL of each latent")
+        ),
         "KL of each latent of SpatialBroadcast",
     ]
     assert page.hidden == ["data", "decoded"], "what lies behind the points"

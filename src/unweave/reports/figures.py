@@ -8,7 +8,12 @@ from unweave import atomic, plots
 from unweave.errors import UnweaveError
 from unweave.reports.latent_map import latent_map_figures
 from unweave.reports.rendering import DPI
-from unweave.reports.run_summary import RunSummary
+from unweave.reports.run_summary import RunSummary, run_labels, summarise
+from unweave.reports.search import found_of, search_panels
+from unweave.reports.sweep_figures import sweep_figures
+from unweave.reports.variants import main_score, variant_scores, variants_of
+from unweave.runs.run import Run
+from unweave.runs.sweep import Sweep
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -85,6 +90,39 @@ def geometry_figures(summaries: Sequence[RunSummary]) -> "dict[str, Figure]":
     return {"geometry": figure}
 
 
+def write_figures(runs: Sequence[Run] | Sweep, folder: Path, kind: str = "pdf") -> list[Path]:
+    """Writes every figure of the page of a run, of several side by side, or of a sweep; returns the paths.
+
+    Args:
+        runs: one run, several, or a sweep.
+        folder: of the files.
+        kind: svg, pdf or png.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.runs import Config
+        >>> config = Config.read(words=["data=circles", "data.size=32", "steps=1", "batch_size=4", "latents=2"])
+        >>> run = Run.create(config, Path(tempfile.mkdtemp()) / "run")
+        >>> run.train().status
+        'finished'
+        >>> sorted(path.name for path in write_figures([run], run.folder / "paper", "svg"))
+        ['curves.svg', 'geometry.svg', 'kl.svg', 'reconstructions.svg', 'traversals.svg']
+    """
+    if kind not in KINDS:
+        raise UnweaveError(f"figures are written as {', '.join(KINDS)}, got {kind!r}")
+    if isinstance(runs, Sweep):
+        variants, found = variants_of(runs), found_of(runs)
+        scored = variant_scores(variants)
+        panels = sweep_figures(variants, scored, main_score(runs.target, scored))
+        if found is not None:
+            panels = {**search_panels(found, {}, lambda _: ""), **panels}
+        return save_figures({name: panel.figure for name, panel in panels.items()}, folder, kind)
+    if len(runs) == 1:
+        return save_figures(run_figures(summarise(runs[0])), folder, kind)
+    summaries = [summarise(run, label) for label, run in zip(run_labels(runs), runs, strict=True)]
+    return save_figures(comparison_figures(summaries), folder, kind)
+
+
 def save_figures(figures: "Mapping[str, Figure]", folder: Path, *kinds: str) -> list[Path]:
     """Writes figures into a folder in each of some kinds of files, and returns their paths.
 
@@ -95,9 +133,6 @@ def save_figures(figures: "Mapping[str, Figure]", folder: Path, *kinds: str) -> 
         ['kl.svg', 'kl.pdf']
     """
     written = []
-    for kind in kinds:
-        if kind not in KINDS:
-            raise UnweaveError(f"figures are written as {', '.join(KINDS)}, got {kind!r}")
     for name, figure in figures.items():
         for kind in kinds:
             path = folder / f"{name}.{kind}"
