@@ -1,5 +1,7 @@
 """Reading the HTML pages that the reports write."""
 
+import base64
+import hashlib
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -9,7 +11,7 @@ import pytest
 
 
 class Page(HTMLParser):
-    """The text, the alternative texts of the pictures, and everything that a browser would load."""
+    """The text, the alternative texts of the pictures and figures, links, and everything that a browser would load."""
 
     def __init__(self, content: str) -> None:
         super().__init__()
@@ -17,6 +19,8 @@ class Page(HTMLParser):
         self.pictures: list[str] = []
         self.words: list[str] = []
         self.open: list[str] = []
+        self.links: list[str] = []
+        self.hidden: list[str] = []
         self.feed(content)
         assert self.open == [], "tags are balanced"
         self.text = re.sub(r"\s+", " ", " ".join(self.words))
@@ -24,26 +28,37 @@ class Page(HTMLParser):
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag not in ("meta", "img", "br"):
             self.open.append(tag)
-        for key, value in attrs:
-            if key in ("src", "href", "srcset", "data", "action"):
-                self.loaded.append(value or "")
-            if tag == "img" and key == "alt":
-                self.pictures.append(value or "")
+        given = {key: value or "" for key, value in attrs}
+        if tag == "a":
+            self.links.append(given["href"])
+        elif tag != "use":  # whose reference stays in the page, see read_page
+            self.loaded += [given[key] for key in ("src", "href", "srcset", "data", "action") if key in given]
+        if tag == "img" and "hidden" in given:
+            self.hidden.append(given["data-label"])
+        elif tag == "img":
+            self.pictures.append(given["alt"])
+        elif given.get("role") == "img":
+            self.pictures.append(given["aria-label"])
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if "style" not in self.open:
+        if not {"style", "script"} & set(self.open):
             self.words.append(data)
 
 
 def read_page(path: Path) -> Page:
     content = path.read_text(encoding="utf-8")
-    for loading in ("<script", "url(", "@import"):
-        assert loading not in content
+    assert "@import" not in content
+    assert not re.search(r"url\((?!#)|<use[^>]*href=\"(?!#)", content), "references stay in the page"
+    scripts = re.findall(r"<script[^>]*>(.*?)</script>", content, flags=re.S)
+    digests = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
+    policy = "default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-{}';"
+    assert len(scripts) == 1 and policy.format(*digests) in content, "only the page's own script may run"
+    names = re.findall(r' id="([^"]+)"', content)
+    assert len(names) == len(set(names)), "every name is given once"
     page = Page(content)
-    assert page.loaded
     assert all(link.startswith("data:image/") for link in page.loaded), (
         "nothing is loaded from outside the file"
     )

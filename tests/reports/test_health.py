@@ -1,11 +1,23 @@
 """Twenty runs with known health get the right verdict, and a page praises none that has not learned."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from unweave.metrics import Score
-from unweave.reports.health import Evidence, Health, explained_variance, fall, judge
+from unweave.reports.health import (
+    Evidence,
+    Health,
+    evidence,
+    explained_variance,
+    fall,
+    judge,
+    losses_at_last_weights,
+)
 from unweave.reports.narrative import ComparedRun, findings, headline, score_rows
+from unweave.reports.run_summary import kl_weights
+from unweave.runs import Config, Run
 
 RNG = np.random.default_rng(0)
 STEPS = np.arange(5, 5001, 5)
@@ -102,6 +114,73 @@ def test_the_fall_is_measured_in_nats_and_as_a_share_of_what_was_learned() -> No
     assert fall([(step, 100.0 + 0.02 * step) for step in range(1, 5001)]) is None  # it rises
     assert fall(straight[:29]) is None
     assert fall([(step, float("nan")) for step in range(1, 5001)]) is None
+
+
+def unfolding(weights: np.ndarray, *, beta: float = 1.0, critic: float = 0.0) -> list[dict]:
+    """Records of a run that still learns, whose KL was multiplied by `weights`; `critic`: a third term of its loss."""
+    costs = 40 + 200 * np.exp(-STEPS / 2500)
+    rates = 20 + 5 * np.exp(-STEPS / 1000)
+    extra = critic * (3 + np.sin(STEPS / 50))
+    totals = costs + beta * weights * rates + extra
+    return [
+        {"step": int(s), "total": float(t), "reconstruction": float(r), "kl": float(k)}
+        for s, t, r, k in zip(STEPS, totals, costs, rates, strict=True)
+    ]
+
+
+WEIGHTS = np.where(STEPS < 1000, 16.0, 1.0)
+
+
+@pytest.mark.parametrize("beta", [1.0, 4.0])
+def test_a_change_of_weights_is_no_learning(beta: float) -> None:
+    weighted, plain = unfolding(WEIGHTS, beta=beta), unfolding(np.ones(len(STEPS)), beta=beta)
+    expected = [(record["step"], record["total"]) for record in plain]
+    found = losses_at_last_weights(weighted)
+    assert [step for step, _ in found] == STEPS.tolist()
+    np.testing.assert_allclose([loss for _, loss in found], [loss for _, loss in expected], rtol=1e-12)
+    as_logged = fall([(record["step"], record["total"]) for record in weighted])
+    repaired, true = fall(found), fall(expected)
+    assert as_logged is not None and repaired is not None and true is not None
+    assert repaired.share == pytest.approx(true.share)
+    assert as_logged.share < 0.6 * true.share, "the early weight hid how much it still learns"
+
+
+def test_a_loss_of_three_terms_loses_the_schedules_part_alone() -> None:
+    weighted, plain = unfolding(WEIGHTS, critic=2.0), unfolding(np.ones(len(STEPS)), critic=2.0)
+    found = losses_at_last_weights(weighted, WEIGHTS.tolist())
+    np.testing.assert_allclose([loss for _, loss in found], [r["total"] for r in plain], rtol=1e-12)
+    assert losses_at_last_weights(plain) == [(r["step"], r["total"]) for r in plain]
+    without_terms = [{"step": 1, "total": 3.0}, {"step": 2, "total": 2.0}]
+    assert losses_at_last_weights(without_terms) == [(1, 3.0), (2, 2.0)]
+
+
+def test_an_under_trained_run_of_unfolding_is_told_in_time() -> None:
+    history = unfolding(WEIGHTS, beta=4.0)
+    good = {"kl": Score("kl", 20.0), "latents_used": Score("latents_used", 7.0)}
+    settled = {**history[-1]}
+    # It still falls by 1.6 % of what was learned, which the early weight of 64 made 0.2 %.
+    slow = [{**r, "reconstruction": 40 + 160 * np.exp(-r["step"] / 1500)} for r in history]
+    slow = [{**r, "total": r["reconstruction"] + 4 * w * r["kl"]} for r, w in zip(slow, WEIGHTS, strict=True)]
+    assert judge(evidence("finished", slow, good, 0.9)).verdict == "under-trained"
+    logged = [(r["step"], r["total"]) for r in slow]
+    assert judge(Evidence("finished", 20.0, 7.0, 0.9, logged)).verdict == "fine", "as it was judged before"
+    flat = [{**settled, "step": r["step"]} for r in history]
+    assert judge(evidence("finished", flat, good, 0.9)).verdict == "fine"
+
+
+def test_the_history_of_a_run_under_unfolding_gives_its_loss_at_the_last_weight(tmp_path: Path) -> None:
+    words = ["data=circles", "data.size=32", "steps=40", "batch_size=8", "latents=3", "schedule=Unfolding"]
+    small = ["encoder.channels=[4, 4]", "encoder.hidden=[8]", "decoder.channels=[4, 4]", "decoder.hidden=[8]"]
+    run = Run.create(Config.read(words=[*words, *small, "objective.beta=2"]), tmp_path / "run")
+    assert run.train().status == "finished"
+    weights, history = kl_weights(run), run.history
+    assert weights is not None and weights[0] == pytest.approx(16) and weights[-1] == 1
+    for record, weight in zip(history, weights, strict=True):
+        expected = record["reconstruction"] + 2 * weight * record["kl"]
+        assert record["total"] == pytest.approx(expected, rel=1e-5), "the weight is that of this very step"
+    found = losses_at_last_weights(history, weights)
+    expected = [record["reconstruction"] + 2 * record["kl"] for record in history]
+    np.testing.assert_allclose([loss for _, loss in found], expected, rtol=1e-4)
 
 
 def test_explained_variance_of_the_mean_image_is_nothing() -> None:

@@ -45,7 +45,7 @@ def test_the_response_is_that_of_the_best_latent_in_medians_and_middle_80_percen
     points = [tuple(map(float, point.split(","))) for point in kind.line.split()]
     assert [x for x, _ in points] == [0, 25, 50, 75, 100]
     np.testing.assert_allclose([y for _, y in points], expected, atol=0.051)
-    assert (kind.low, kind.high) == (f"{low:.1f}", f"{high:.1f}")
+    assert (kind.low, kind.high) == (f"{low:.1f}".replace("-", "\u2212"), f"{high:.1f}")
     assert len(place.line.split()) == 24  # of 100 values
 
 

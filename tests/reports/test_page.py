@@ -146,7 +146,17 @@ def test_run_report_is_one_file_with_every_part(tmp_path: Path, read: Callable[[
     assert "<my data>" in page.text, "settings are escaped"
     assert "nearly Euclidean copy of x and y (geometry 1.00)" in page.text
     assert "rotated by 30° relative to the latent axes" in page.text
-    assert len(page.pictures) == 6
+    assert page.pictures == [
+        *("images of the data", "their reconstructions"),
+        *("a grid over x and y", "codes of the grid in SpatialBroadcast"),
+        *(f"latent z{j} varied from -2 to 2" for j in (0, 2, 1, 3)),
+        *(
+            f"training curve: {name}"
+            for name in ("loss", "reconstruction", "KL to the prior", "KL of each latent")
+        ),
+        "KL of each latent of SpatialBroadcast",
+    ]
+    assert page.hidden == ["data", "decoded"], "what lies behind the points"
     assert sorted(p.name for p in (run.folder / "pictures").iterdir()) == sorted(
         ["curves.png", "geometry.png", "kl.png", "reconstructions.png", "sweeps.gif", "traversals.png"]
     )

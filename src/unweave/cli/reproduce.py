@@ -211,11 +211,21 @@ def _reproduce(request: Request, execution: Execution) -> None:
     _train(list(sweeps.values()), execution)
     for recipe in request.recipes:
         with progress(recipe.id, quiet=execution.quiet) as tell:
-            folder, result, cost = conclude(recipe, scale, root, sweeps[recipe.id], changes, tell)
+            kinds = ("png",) if execution.no_report else ("png", "svg", "pdf")
+            folder, result, cost = conclude(recipe, scale, root, sweeps[recipe.id], changes, tell, kinds)
+        page = None if execution.no_report else _write_page(folder)
         if request.keep:
             published_results.publish(result, cost, folder)
         if not execution.quiet:
             _print_result(result, cost, folder)
+            if page is not None:
+                click.echo(f"report: {page}")
+
+
+def _write_page(folder: Path) -> Path:
+    from unweave.reports.result import write_result_report
+
+    return write_result_report(folder)
 
 
 def _train(sweeps: "Sequence[Sweep | None]", execution: Execution) -> None:

@@ -187,7 +187,7 @@ class GridEmbedding:
 
     ``factors`` (m, 2) and ``codes`` (m, 2) are the arguments of :func:`geometry_score`; ``names`` are those
     of the factors, ``latents`` the numbers of the two latents shown, ``means`` and ``scales`` (m, latents)
-    the codes in all latents. :func:`embed_grid` makes one.
+    the codes in all latents, ``points`` (m, all factors) the images of the grid. :func:`embed_grid` makes one.
 
     Example:
         >>> f = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -202,6 +202,7 @@ class GridEmbedding:
     latents: tuple[int, int]
     means: Floats
     scales: Floats
+    points: Floats | None = None
 
     @property
     def codes(self) -> Floats:
@@ -300,4 +301,5 @@ def embed_grid(
         latents=(first, second),
         means=means,
         scales=scales,
+        points=grid.astype(np.float64),
     )

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unweave.plots.style import FAINT, PALETTE, new_figure
+from unweave.plots.style import FAINT, IDLE, PALETTE, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,17 +50,8 @@ def curves(
         ['loss', 'KL of each latent']
 
     """
-    runs = dict(histories) if isinstance(histories, Mapping) else {"": histories}
-    logged = [key for lines in runs.values() for line in lines[:1] for key in line]
-    keys = list(dict.fromkeys([*_TITLES, *logged])) if keys is None else keys
-    keys = [key for key in keys if key not in ("step", "seconds")]
-    panels: list[tuple[str, str]] = []
-    for key in keys:
-        names = [name for name, lines in runs.items() if any(key in line for line in lines)]
-        if names and any(isinstance(line.get(key), list | tuple) for line in runs[names[0]]):
-            panels += [(key, name) for name in names]
-        elif names:
-            panels.append((key, ""))
+    runs = _by_name(histories)
+    panels = _panels(runs, keys)
     columns = min(len(panels), 4 if len(panels) <= 4 else 3) or 1
     rows = -(-len(panels) // columns) or 1
     with new_figure(max(2.9, 9 / columns if rows > 1 else 0) * columns, 2.35 * rows) as figure:
@@ -68,8 +59,7 @@ def curves(
         for axes, (key, only) in zip(grid, panels, strict=False):
             chosen = {only: runs[only]} if only or len(runs) == 1 else runs
             _panel(axes, key, chosen, label=len(chosen) > 1)
-            title = _TITLES.get(key, key.replace("_", " "))
-            axes.set_title(f"{title}: {only}" if only and len(runs) > 1 else title)
+            axes.set_title(_title(key, only if len(runs) > 1 else ""))
         for axes in grid[len(panels) :]:
             axes.set_axis_off()
         if len(runs) > 1 and panels:
@@ -77,6 +67,59 @@ def curves(
             if handles:
                 figure.legend(handles, labels, loc="outside upper left", ncols=len(handles))
     return figure
+
+
+def curve_panels(
+    histories: Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Mapping[str, Any]]],
+) -> "dict[str, Figure]":
+    """The panels of :func:`curves` as figures of their own, by title: a page arranges them as its width allows.
+
+    Example:
+        >>> history = [{"step": i, "total": 100 / i, "kl": 1.0} for i in range(1, 50)]
+        >>> list(curve_panels(history))
+        ['loss', 'KL to the prior']
+
+    """
+    runs = _by_name(histories)
+    made = {}
+    for key, only in _panels(runs):
+        title = _title(key, only if len(runs) > 1 else "")
+        with new_figure(2.9, 2.2) as figure:
+            axes = figure.subplots()
+            chosen = {only: runs[only]} if only or len(runs) == 1 else runs
+            _panel(axes, key, chosen, label=len(chosen) > 1)
+            axes.set_title(title)
+        made[title] = figure
+    return made
+
+
+def _by_name(
+    histories: Sequence[Mapping[str, Any]] | Mapping[str, Sequence[Mapping[str, Any]]],
+) -> dict[str, Sequence[Mapping[str, Any]]]:
+    return dict(histories) if isinstance(histories, Mapping) else {"": histories}
+
+
+def _panels(
+    runs: Mapping[str, Sequence[Mapping[str, Any]]], keys: Sequence[str] | None = None
+) -> list[tuple[str, str]]:
+    """What each panel shows: a key, and the run that it is about if it has a line for each latent."""
+    logged = [key for lines in runs.values() for line in lines[:1] for key in line]
+    keys = list(dict.fromkeys([*_TITLES, *logged])) if keys is None else keys
+    panels: list[tuple[str, str]] = []
+    for key in keys:
+        if key in ("step", "seconds"):
+            continue
+        names = [name for name, lines in runs.items() if any(key in line for line in lines)]
+        if names and any(isinstance(line.get(key), list | tuple) for line in runs[names[0]]):
+            panels += [(key, name) for name in names]
+        elif names:
+            panels.append((key, ""))
+    return panels
+
+
+def _title(key: str, only: str) -> str:
+    title = _TITLES.get(key, key.replace("_", " "))
+    return f"{title}: {only}" if only else title
 
 
 def kl_bars(
@@ -100,7 +143,7 @@ def kl_bars(
     with new_figure(max(3.2, 0.42 * len(values) + 1.1), 2.35) as figure:
         axes = figure.subplots()
         bars = axes.bar(
-            range(len(values)), values[order], color=[PALETTE[0] if used[j] else "#c3cad1" for j in order]
+            range(len(values)), values[order], color=[PALETTE[0] if used[j] else IDLE for j in order]
         )
         axes.bar_label(bars, [f"{values[j]:.1f}" for j in order], fontsize=7, color=FAINT, padding=1)
         called = [f"z{j}" if names is None else names[j] for j in order]

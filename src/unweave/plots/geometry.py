@@ -108,6 +108,45 @@ def comparison(
     return figure
 
 
+def grid_panel(
+    points: ArrayLike,
+    grid_factors: ArrayLike,
+    *,
+    title: str,
+    labels: tuple[str, str],
+    held_out: ArrayLike | None = None,
+    least_span: float = 0.0,
+) -> "Figure":
+    """One panel of :func:`comparison` as a figure of its own.
+
+    Args:
+        points: (m, 2) where the points of the grid are drawn.
+        grid_factors: (m, 2) factors, which give the colours and the neighbours.
+        title: above the panel.
+        labels: of the two axes.
+        held_out: (m,) True for points held out from training.
+        least_span: length of the axes at least, in data units: codes that are all the same look the same.
+
+    Example:
+        >>> f = np.stack(np.meshgrid(range(4), range(4), indexing="ij"), -1)
+        >>> panel = grid_panel(0.01 * f, f, title="codes", labels=("z0", "z1"), least_span=4.0)
+        >>> float(np.ptp(panel.axes[0].get_xlim())) >= 4
+        True
+
+    """
+    factors, places = (np.asarray(a, dtype=np.float64).reshape(-1, 2) for a in (grid_factors, points))
+    hole = np.zeros(len(factors), bool) if held_out is None else np.asarray(held_out, bool).reshape(-1)
+    with new_figure(3.6, 3.6) as figure:
+        axes = figure.subplots()
+        draw_grid(axes, places, grid_edges(factors), grid_colors(factors, hole), hole)
+        if least_span and np.isfinite(places).all() and float(np.ptp(places, axis=0).max()) < least_span:
+            x, y = places.mean(axis=0)
+            half = least_span / 2
+            axes.set(xlim=(x - half, x + half), ylim=(y - half, y + half))
+        axes.set(xlabel=labels[0], ylabel=labels[1], title=title)
+    return figure
+
+
 def grid_colors(factors: NDArray[np.float64], held_out: NDArray[np.bool_]) -> NDArray[np.float64]:
     """A colour (m, 3) for each grid point (m, 2) by its position in the grid; black if held out (m,).
 

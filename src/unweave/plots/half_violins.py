@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
-from unweave.plots.style import FAINT, INK, PALETTE, new_figure
+from unweave.plots.style import FAINT, INK, PALETTE, RULE, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +46,7 @@ def half_violins(
             figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True
         ):
             for place, values_of in enumerate(groups.values()):
-                axes.axvline(place, color="#e5e8eb", linewidth=0.6, zorder=0)
+                axes.axvline(place, color=RULE, linewidth=0.6, zorder=0)
                 for k, method in enumerate(methods):
                     if method in values_of:
                         values = np.sort(np.asarray(values_of[method], np.float64).ravel())
@@ -147,7 +147,7 @@ def score_lines(
             axes.set_xticks(range(len(numbers)), [f"{number:g}" for number in numbers])
             axes.set(xlabel=x, title=name)
             axes.set_ylim(bottom=0.0)
-            axes.grid(axis="y", color="#e5e8eb", linewidth=0.6)
+            axes.grid(axis="y", color=RULE, linewidth=0.6)
             axes.set_axisbelow(True)
             axes.tick_params(colors=FAINT, labelcolor=INK)
         figure.axes[0].legend()

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.plots.images import as_rgb
-from unweave.plots.style import FAINT, bare, new_figure
+from unweave.plots.style import FAINT, INK, PALETTE, bare, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,6 +85,76 @@ def latent_rows(
             figure.legend(loc="outside lower left", ncols=len(classes), fontsize=7)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
+    return figure
+
+
+def factor_map(
+    values: ArrayLike, factors: Sequence[str], latents: Sequence[str], title: str | None = None
+) -> "Figure":
+    """A number for each factor (row) and latent (column) as a tinted table; below 0 the tint is orange.
+
+    Args:
+        values: (factors, latents) in -1 to 1.
+        factors: names of the rows.
+        latents: names of the columns.
+        title: of the figure.
+
+    Example:
+        >>> figure = factor_map([[0.9, 0.0]], ["x"], ["z0", "z1"])
+        >>> [text.get_text() for text in figure.axes[0].texts]
+        ['0.90', '0.00']
+
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    table = np.asarray(values, dtype=np.float64)
+    if table.shape != (len(factors), len(latents)):
+        raise UnweaveError(
+            f"a map of {len(factors)} factors and {len(latents)} latents needs as many values, got {table.shape}"
+        )
+    tints = LinearSegmentedColormap.from_list("map", [PALETTE[1], "#ffffff", PALETTE[0]])
+    with new_figure(0.5 * len(latents) + 1.2, 0.32 * len(factors) + 0.75) as figure:
+        axes = figure.subplots()
+        axes.imshow(table, cmap=tints, vmin=-1, vmax=1, aspect="auto")
+        for i, j in np.ndindex(*table.shape):
+            text = f"{table[i, j]:.2f}".replace("-", "−")
+            dark = abs(table[i, j]) > 0.6
+            axes.text(j, i, text, ha="center", va="center", fontsize=7.5, color="white" if dark else INK)
+        axes.set_xticks(range(len(latents)), latents)
+        axes.set_yticks(range(len(factors)), factors)
+        axes.tick_params(length=0)
+        for spine in axes.spines.values():
+            spine.set_visible(False)
+        if title:
+            axes.set_title(title)
+    return figure
+
+
+def response_curves(
+    responses: Sequence[tuple[str, str, ArrayLike, ArrayLike, ArrayLike, ArrayLike]],
+) -> "Figure":
+    """How a latent follows a factor, one panel each: a line between the ends of a band.
+
+    Args:
+        responses: factor, latent, values of the factor, and the lower end, the middle and the upper end at each value.
+
+    Example:
+        >>> figure = response_curves([("x", "z0", [0, 1], [-1, 0], [0, 1], [1, 2])])
+        >>> figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()
+        ('x', 'z0')
+
+    """
+    columns = min(len(responses), 4) or 1
+    rows = -(-len(responses) // columns) or 1
+    with new_figure(2.2 * columns, 1.8 * rows) as figure:
+        grid = figure.subplots(rows, columns, squeeze=False).ravel()
+        for axes, (factor, latent, values, low, middle, high) in zip(grid, responses, strict=False):
+            x, lower, line, upper = (np.asarray(each, np.float64) for each in (values, low, middle, high))
+            axes.fill_between(x, lower, upper, color=PALETTE[0], alpha=0.22, linewidth=0)
+            axes.plot(x, line, color=PALETTE[0], marker="o" if len(x) == 1 else None)
+            axes.set(xlabel=factor, ylabel=latent)
+        for axes in grid[len(responses) :]:
+            axes.set_axis_off()
     return figure
 
 

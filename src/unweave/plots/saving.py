@@ -1,5 +1,6 @@
 """Figures as files and bytes: the same figure always gives the same bytes."""
 
+import hashlib
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,8 +18,11 @@ _METADATA: dict[str, dict[str, None]] = {
 }
 
 
-def to_bytes(figure: "Figure", kind: str = "png", *, dpi: float | None = None) -> bytes:
+def to_bytes(figure: "Figure", kind: str = "png", *, dpi: float | None = None, text: bool = False) -> bytes:
     """The figure as the content of a png, svg or pdf file, byte for byte the same each time.
+
+    With ``text``, letters of an SVG are text, which a page shows in its own font; otherwise outlines, which look the
+    same everywhere.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -33,9 +37,22 @@ def to_bytes(figure: "Figure", kind: str = "png", *, dpi: float | None = None) -
     import matplotlib as mpl
 
     buffer = io.BytesIO()
-    with mpl.rc_context({"svg.hashsalt": "unweave", "svg.fonttype": "path", "pdf.fonttype": 42}):
+    with mpl.rc_context(
+        {"svg.hashsalt": "unweave", "svg.fonttype": "none" if text else "path", "pdf.fonttype": 42}
+    ):
         figure.savefig(buffer, format=kind, dpi=dpi or figure.dpi, metadata=_METADATA[kind])
     return buffer.getvalue()
+
+
+def content_name(content: str) -> str:
+    """A short name for a content, which another content does not have.
+
+    Example:
+        >>> content_name("a") == content_name("a") != content_name("b")
+        True
+
+    """
+    return f"f{hashlib.sha256(content.encode()).hexdigest()[:8]}-"
 
 
 def save(figure: "Figure", path: str | Path, *, dpi: float | None = None) -> Path:

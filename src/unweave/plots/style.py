@@ -15,6 +15,10 @@ INK = "#1f2933"
 """Text and held-out points."""
 FAINT = "#8a94a0"
 """Axes, ticks and secondary text."""
+IDLE = "#c3cad1"
+"""Bars of what is not used."""
+RULE = "#e5e8eb"
+"""Lines of a grid behind the data."""
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f6ab8", "#5f6b76")
 """Line colours: those of Okabe and Ito without yellow, which is hard to see on white, and two more."""
 

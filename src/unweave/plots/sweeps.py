@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
-from unweave.metrics.statistics import mean_interval
-from unweave.plots.style import FAINT, INK, PALETTE, new_figure
+from unweave.plots.score_panels import Limits, possible, seed_interval
+from unweave.plots.style import FAINT, INK, PALETTE, RULE, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,6 +47,7 @@ def trade_off(
     unit_interval: bool = False,
     spread: Spread = "interval",
     marked: str = "",
+    limits: tuple[Limits, Limits] = ((None, None), (None, None)),
 ) -> "Figure":
     """One score against another: a curve through the means of each series, with a band for the mean of y.
 
@@ -63,6 +64,7 @@ def trade_off(
         spread: what is drawn around the means: the interval of the mean of y, the hull of one standard deviation of x
             and y (SBD figure 3), or bars of one standard error of both means (ISA figure 5b).
         marked: label of the points that are drawn white (beta = 1 in SBD figure 3).
+        limits: of x and y: what lies beyond them is impossible and not drawn.
 
     References:
         FAC figure 5, SBD figure 3, ISA figure 5.
@@ -73,13 +75,14 @@ def trade_off(
         'MIG'
 
     """
+    series = {name: _possible_points(points, *limits) for name, points in series.items()}
     if not any(series.values()):
         raise UnweaveError("a trade-off needs at least one point")
     with new_figure(4.4, 3.2) as figure:
         axes = figure.subplots()
         many = len(series) > len(PALETTE)
         for i, (name, points) in enumerate(series.items()):
-            _draw_series(axes, name, points, PALETTE[0 if many else i], spread)
+            _draw_series(axes, name, points, PALETTE[0 if many else i], spread, limits)
             for point in (each for each in points if marked and each.label == marked):
                 middle = float(np.mean(point.x)), float(np.mean(point.y))
                 axes.plot(*middle, "o", markersize=5, color="white", markeredgecolor=INK, zorder=5)
@@ -138,7 +141,7 @@ def violins(groups: Mapping[str, ArrayLike], *, y: str, unit_interval: bool = Fa
                 markeredgewidth=0,
             )
             if len(sample):
-                interval = mean_interval(sample)
+                interval = seed_interval(sample.tolist())
                 if interval.low is not None and interval.high is not None:
                     axes.plot([interval.low, interval.high], [row, row], color=INK, linewidth=1.1)
                 axes.plot(interval.mean, row, "D", markersize=4.2, color=INK, markeredgecolor="white")
@@ -146,7 +149,7 @@ def violins(groups: Mapping[str, ArrayLike], *, y: str, unit_interval: bool = Fa
         axes.set_ylim(len(names) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         axes.set_xlabel(y)
-        axes.grid(axis="x", color="#e5e8eb", linewidth=0.6)
+        axes.grid(axis="x", color=RULE, linewidth=0.6)
         axes.set_axisbelow(True)
         if unit_interval:
             low, high = axes.get_xlim()
@@ -229,8 +232,27 @@ def standard_error(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else 0.0
 
 
-def _draw_series(axes: "Axes", name: str, points: Sequence[Point], color: str, spread: Spread) -> None:
-    middle = [(mean_interval(point.x), mean_interval(point.y)) for point in points]
+def _possible_points(points: Sequence[Point], x: Limits, y: Limits) -> list[Point]:
+    """The points with those of their runs that lie within the limits; a point without any is left out."""
+    kept = []
+    for point in points:
+        pairs = [
+            (a, b) for a, b in zip(point.x, point.y, strict=True) if possible([a], x) and possible([b], y)
+        ]
+        if pairs:
+            kept.append(Point(point.label, [a for a, _ in pairs], [b for _, b in pairs]))
+    return kept
+
+
+def _draw_series(
+    axes: "Axes",
+    name: str,
+    points: Sequence[Point],
+    color: str,
+    spread: Spread,
+    limits: tuple[Limits, Limits],
+) -> None:
+    middle = [(seed_interval(point.x, limits[0]), seed_interval(point.y, limits[1])) for point in points]
     for point in points:
         axes.plot(point.x, point.y, "o", markersize=2.8, color=color, alpha=0.35, markeredgewidth=0)
     x = np.array([a.mean for a, _ in middle])

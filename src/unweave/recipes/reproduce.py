@@ -3,7 +3,7 @@
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -201,11 +201,12 @@ def conclude(
     sweep: Sweep | None,
     changes: Mapping[str, Any] | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    kinds: Sequence[str] = ("png",),
 ) -> tuple[Path, Result, Cost]:
     """Draw and test what the finished runs show, and write it to disk.
 
     In ``root/SCALE/ID``: ``result.json`` (the same on every machine that computes the same numbers), ``cost.json`` and
-    the pictures.
+    the pictures, in each of some ``kinds`` of files.
 
     Example:
         >>> import tempfile
@@ -221,7 +222,8 @@ def conclude(
     job = Job(recipe, scale, sweep, changes, tell)
     conclusion = recipe.conclude(job)
     for name, figure in conclusion.pictures.items():
-        save(figure, folder / f"{name}.png", dpi=DPI)
+        for kind in kinds:
+            save(figure, folder / f"{name}.{kind}", dpi=DPI)
     for stand_in in recipe.stand_ins(scale, changes):
         job.note(stand_in.sentence)
     if changes and deviates(changes):

@@ -36,7 +36,7 @@ class Evidence:
         latents_used: mean number of latents whose posterior is narrow; none: not known.
         explained: share of the variance of images that their reconstructions explain: 0 for the mean image, 1 for all
             pixels; none: not known.
-        losses: step and total loss of the logged steps.
+        losses: step and total loss of the logged steps, all at the same weights.
         kls: KL at the same steps, where it was logged.
 
     Example:
@@ -200,13 +200,65 @@ def explained_variance(images: NDArray[Any], reconstructed: NDArray[Any]) -> flo
     return 1 - float(np.square(floats - reconstructed).sum()) / whole
 
 
+def losses_at_last_weights(
+    history: Sequence[Mapping[str, Any]], kl_weights: Sequence[float] | None = None
+) -> list[tuple[int, float]]:
+    """The loss of every logged step with the weights of the last step, so that a change of weights is no learning.
+
+    A loss of two terms, ``R + w KL`` with any schedule or ramp of ``w``, becomes ``R + w_last KL``. Of others the part
+    by which the schedule multiplied the KL is exchanged: ``L - (w - w_last) KL``, where an objective's own weight of
+    the KL is 1.
+
+    Args:
+        history: records with ``step`` and ``total``, and ``reconstruction`` and ``kl`` where they were logged.
+        kl_weights: the factor of the KL that the schedule had at each record; none: it had none.
+
+    Example:
+        >>> early = {"step": 1, "total": 90.0, "reconstruction": 10.0, "kl": 5.0}  # weight 16
+        >>> late = {"step": 2, "total": 12.0, "reconstruction": 8.0, "kl": 4.0}
+        >>> losses_at_last_weights([early, late])
+        [(1, 15.0), (2, 12.0)]
+    """
+    weights = kl_weights or [1.0] * len(history)
+    records = [(r, w) for r, w in zip(history, weights, strict=True) if "total" in r]
+    if not all(isinstance(record.get(key), float | int) for record, _ in records for key in _TERMS):
+        return [(int(record["step"]), float(record["total"])) for record, _ in records]
+    steps = np.array([int(record["step"]) for record, _ in records])
+    totals, costs, kls = (np.array([float(record[key]) for record, _ in records]) for key in _TERMS)
+    last = _weight_at_end(totals, costs, kls)
+    if last is not None:
+        found = costs + last * kls
+    else:
+        factors = np.array([weight for _, weight in records])
+        found = totals - (factors - factors[-1:]) * kls
+    return list(zip(steps.tolist(), found.tolist(), strict=True))
+
+
+_TERMS = ("total", "reconstruction", "kl")
+
+
+def _weight_at_end(
+    totals: NDArray[np.float64], costs: NDArray[np.float64], kls: NDArray[np.float64]
+) -> float | None:
+    """The weight of the KL in the last tenth of the records, if the loss is reconstruction and KL there, else none."""
+    end = slice(-max(1, len(totals) // 10), None)
+    rest, kl = (totals - costs)[end], kls[end]
+    if not (np.isfinite(rest).all() and np.isfinite(kl).all() and kl.sum() > 0):
+        return None
+    weight = float(rest.sum() / kl.sum())
+    # Numbers are logged in single precision.
+    exact = np.abs(rest - weight * kl).max() <= 1e-5 * np.abs(totals[end]).max()
+    return weight if exact else None
+
+
 def evidence(
     status: str,
     history: Sequence[Mapping[str, Any]],
     scores: Mapping[str, Any],
     explained: float | None = None,
+    kl_weights: Sequence[float] | None = None,
 ) -> Evidence:
-    """The evidence in the records and scores of a run.
+    """The evidence in the records and scores of a run; ``kl_weights`` are the schedule's factors of the KL.
 
     Example:
         >>> evidence("finished", [{"step": 1, "total": 5.0, "kl": 0.1}], {}).losses
@@ -218,7 +270,7 @@ def evidence(
         None if kl is None else float(kl.value),
         None if used is None else float(used.value),
         explained,
-        [(int(record["step"]), float(record["total"])) for record in history if "total" in record],
+        losses_at_last_weights(history, kl_weights),
         [
             (int(record["step"]), float(record["kl"]))
             for record in history

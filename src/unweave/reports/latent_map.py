@@ -1,15 +1,22 @@
 """Which factor sits in which latent, for a page: a map of numbers, and how the best latent follows each factor."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unweave.metrics import Relations, Score, relations
 from unweave.metrics.metric import Encoded
+from unweave.plots.latents import factor_map, response_curves
 from unweave.runs.evaluation import encoded_of
 from unweave.runs.run import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
 
 MEASURES = {
     "information": (
@@ -111,6 +118,30 @@ def latent_map(run: Run, scores: Mapping[str, Score], order: Sequence[int]) -> L
     return LatentMap(tuple(maps(found, order)), tuple(responses(encoded, found)))
 
 
+def latent_map_figures(run: Run, scores: Mapping[str, Score], order: Sequence[int]) -> "dict[str, Figure]":
+    """The maps of a run as figures for papers, ``map-information`` and so on, and the responses of its factors.
+
+    Example:
+        >>> latent_map_figures.__annotations__["scores"] == Mapping[str, Score]
+        True
+    """
+    encoded = encoded_of(run)
+    found = None if encoded is None else relations(encoded, scores)
+    if encoded is None or found is None:
+        return {}
+    made = {}
+    for key, (title, _) in MEASURES.items():
+        values: NDArray[np.float64] | None = getattr(found, key)
+        if values is not None:
+            names = [_short(found.latent_names[j]) for j in order]
+            made[f"map-{key}"] = factor_map(values[list(order)].T, found.factor_names, names, title)
+    curves = [
+        (factor, _short(found.latent_names[best]), *quantiles)
+        for factor, best, *quantiles in _followed(encoded, found)
+    ]
+    return {**made, "responses": response_curves(curves)}
+
+
 def maps(found: Relations, order: Sequence[int]) -> list[MeasureMap]:
     """One map for each measure that was computed; latents in the given order.
 
@@ -141,8 +172,30 @@ def responses(encoded: Encoded, found: Relations) -> list[Response]:
         >>> responses(encoded, relations(encoded))[0].line
         '0.0,60.0 25.0,45.0 50.0,30.0 75.0,15.0 100.0,0.0'
     """
-    assert encoded.factors is not None
     made = []
+    for factor, best, values, low, middle, high in _followed(encoded, found):
+        bottom, top = float(low.min()), float(high.max())
+        x = np.linspace(0, 100, len(values)) if len(values) > 1 else np.array([50.0])
+        band = [*_points(x, low, bottom, top), *_points(x, high, bottom, top)[::-1]]
+        made.append(
+            Response(
+                factor,
+                _short(found.latent_names[best]),
+                float(found.information[best, found.factor_names.index(factor)]),
+                " ".join(_points(x, middle, bottom, top)),
+                " ".join(band),
+                f"{bottom:.1f}".replace("-", "\u2212"),
+                f"{top:.1f}".replace("-", "\u2212"),
+            )
+        )
+    return made
+
+
+def _followed(
+    encoded: Encoded, found: Relations
+) -> Iterator[tuple[str, int, Floats, Floats, Floats, Floats]]:
+    """For each factor: its best latent, its values, and a tenth, half and nine tenths of the codes at each value."""
+    assert encoded.factors is not None
     for k, factor in enumerate(found.factor_names):
         best = int(np.argmax(found.information[:, k]))
         values, classes = _classes(np.asarray(encoded.factors[:, k]))
@@ -151,21 +204,7 @@ def responses(encoded: Encoded, found: Relations) -> list[Response]:
             np.array([np.quantile(codes[classes == c], q) for c in range(len(values))])
             for q in (0.1, 0.5, 0.9)
         )
-        bottom, top = float(low.min()), float(high.max())
-        x = np.linspace(0, 100, len(values)) if len(values) > 1 else np.array([50.0])
-        band = [*_points(x, low, bottom, top), *_points(x, high, bottom, top)[::-1]]
-        made.append(
-            Response(
-                factor,
-                _short(found.latent_names[best]),
-                float(found.information[best, k]),
-                " ".join(_points(x, middle, bottom, top)),
-                " ".join(band),
-                f"{bottom:.1f}",
-                f"{top:.1f}",
-            )
-        )
-    return made
+        yield factor, best, values, low, middle, high
 
 
 def _short(latent: str) -> str:

@@ -1,66 +1,15 @@
 """The sentences of a page. Each is derived from scores and claims nothing that the scores do not show."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from unweave.metrics import Score
-from unweave.metrics.registry import label_of, sentence_of
+from unweave.reports.explanations import EXPLANATIONS, Explanation, explanation_of
 from unweave.reports.health import Health
 
-
-@dataclass(frozen=True)
-class Explanation:
-    """The label of a score on the page, one sentence about what it measures, and its unit.
-
-    Example:
-        >>> EXPLANATIONS["nll"].label
-        'NLL'
-    """
-
-    label: str
-    sentence: str
-    unit: str = ""
-
-
-EXPLANATIONS = {
-    "elbo": Explanation(
-        "ELBO",
-        "Lower bound on the log-probability of an image: ELBO = -NLL - KL. Higher is better.",
-        "nats",
-    ),
-    "nll": Explanation("NLL", "Reconstruction cost of an image given its code. Lower is better.", "nats"),
-    "kl": Explanation("KL", "Divergence of the posterior from the prior, summed over all latents.", "nats"),
-    "latents_used": Explanation(
-        "latents used", "Mean number of latents whose posterior standard deviation is below 0.5."
-    ),
-    "mig": Explanation(
-        "MIG",
-        "Mutual information gap: 1 if each factor is encoded in one latent of its own. It penalises a rotation of "
-        "latent space and does not detect folds along its axes.",
-    ),
-    "factor_vae_score": Explanation(
-        "FactorVAE score",
-        "How often the fixed factor is identified from the latent that varies least.",
-    ),
-    "geometry": Explanation(
-        "geometry",
-        "How close a grid of two factors stays to a rotated, scaled copy of itself in latent space: 1 is a "
-        "perfect copy, 0 is no relation. Rotation does not change it.",
-    ),
-}
-
-
-def explanation_of(name: str) -> Explanation:
-    """The label, the description and the unit of a score.
-
-    Example:
-        >>> explanation_of("kl").unit, explanation_of("my_score").label
-        ('nats', 'my score')
-    """
-    if name in EXPLANATIONS:
-        return EXPLANATIONS[name]
-    return Explanation(label_of(name), sentence_of(name))
-
+_ALWAYS_MEANT = ("elbo", "nll", "kl", "latents_used", "log_likelihood")
+"""Scores that describe a model which has not learned as well as any other."""
 
 CLEAR_DIFFERENCE = 0.1
 """Scores between 0 and 1 that differ by less than this are not reported as different."""
@@ -80,6 +29,8 @@ _GEOMETRY_PARTS = {
 class ScoreRow:
     """One row of a table of scores; ``cells`` holds (value, interval, is best) for each run.
 
+    ``void`` says of which runs the number means nothing, because they have not learned.
+
     Example:
         >>> ScoreRow("MIG", "gap", (("0.200", "0.100 to 0.300", False),)).minor
         False
@@ -89,6 +40,7 @@ class ScoreRow:
     sentence: str
     cells: tuple[tuple[str, str, bool], ...]
     minor: bool = False
+    void: tuple[bool, ...] = ()
 
 
 def score_rows(
@@ -121,9 +73,10 @@ def score_rows(
             ("", "", False) if s is None else (_number(s, explanation.unit), _interval(s), i == best)
             for i, s in enumerate(found)
         )
-        table.append(ScoreRow(explanation.label, sentence, cells))
+        void = tuple(not learned and name not in _ALWAYS_MEANT for learned in able)
+        table.append(ScoreRow(explanation.label, sentence, cells, void=void))
         if name == "geometry":
-            table += _geometry_rows(found)
+            table += [dataclasses.replace(row, void=void) for row in _geometry_rows(found)]
     return table
 
 

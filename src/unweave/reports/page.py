@@ -10,11 +10,22 @@ from matplotlib.figure import Figure
 from unweave import artefacts, atomic, plots
 from unweave.data import Dataset
 from unweave.errors import UnweaveError
+from unweave.reports.figures import run_figures, save_figures
 from unweave.reports.latent_map import latent_map
 from unweave.reports.narrative import ComparedRun, findings, headline, score_rows
-from unweave.reports.rendering import Picture, image, png, render, writer
+from unweave.reports.rendering import render, writer
+from unweave.reports.run_parts import (
+    curve_charts,
+    geometry_groups,
+    kl_chart,
+    reconstruction_sheet,
+    traversal_sheet,
+)
 from unweave.reports.run_summary import RunSummary, mig_after_rotation, run_labels, settings, summarise
 from unweave.runs.run import Run
+
+EXPLORERS = ("explore.html", "explorer.html")
+"""Names of an explorer's page to which a page in the same folder links."""
 
 
 def write_run_report(run: Run, path: str | Path | None = None) -> Path:
@@ -35,8 +46,9 @@ def write_run_report(run: Run, path: str | Path | None = None) -> Path:
         'report.html'
     """
     summary = summarise(run)
-    pictures = _pictures(summary)
     space = run.dataset().space
+    place = Path(path) if path is not None else run.folder / "report.html"
+    groups = geometry_groups([summary])
     page = render(
         "run.html",
         title=" · ".join([run.config.data.name, *run.config.method]),
@@ -47,8 +59,12 @@ def write_run_report(run: Run, path: str | Path | None = None) -> Path:
         ),
         summary=summary,
         scored=bool(run.scores),
-        rows=score_rows([summary.scores]),
-        pictures={name: image(*picture) for name, picture in pictures.items()},
+        rows=score_rows([summary.scores], [summary.health]),
+        sheets={"reconstructions": reconstruction_sheet(summary), "traversals": traversal_sheet(summary)},
+        geometry_group=groups[0] if groups else None,
+        curves=curve_charts({"": run.history}) if run.history else [],
+        kl=kl_chart(summary),
+        explorer=_explorer_beside(place),
         factors=None if space is None else list(space.names),
         map=latent_map(run, summary.scores, summary.order) if summary.health.has_learned else None,
         shown=len(summary.order),
@@ -59,12 +75,11 @@ def write_run_report(run: Run, path: str | Path | None = None) -> Path:
         writer=writer(),
     )
     if path is None:
-        for name, (content, kind, _, _) in pictures.items():
-            _write(run.folder / "pictures" / f"{name}.{kind}", content)
-    if path is None:
-        artefacts.write(run.folder / "report.html", page)
-        return run.folder / "report.html"
-    return _write(Path(path), page.encode())
+        save_figures(run_figures(summary), run.folder / "pictures", "png")
+        _write(run.folder / "pictures" / "sweeps.gif", _animation(summary))
+        artefacts.write(place, page)
+        return place
+    return _write(place, page.encode())
 
 
 def write_comparison_report(
@@ -98,6 +113,7 @@ def write_comparison_report(
     tables = [settings(each.run.config) for each in summaries]
     keys = list(dict.fromkeys(key for table in tables for key in table))
     histories = {each.label: each.run.history for each in summaries if each.run.history}
+    healths = [each.health for each in summaries]
     page = render(
         "comparison.html",
         title=title or " and ".join(named),
@@ -105,14 +121,21 @@ def write_comparison_report(
         banners=[banner for each in summaries if (banner := _banner(each.run, each.steps, each.label))],
         findings=findings([_compared(summary) for summary in summaries]),
         labels=list(named),
-        rows=score_rows([each.scores for each in summaries], [each.health for each in summaries]),
+        rows=score_rows([each.scores for each in summaries], healths),
+        voided=not all(health.has_learned for health in healths),
         names=next((each.grid.names for each in summaries if each.grid is not None), None),
         held_out=any(each.grid is not None and each.grid.held_out.any() for each in summaries),
-        geometry=[image(*png(figure, alt)) for figure, alt in _geometries(summaries)],
-        curves=image(*png(plots.curves(histories), "training curves")) if histories else None,
+        groups=geometry_groups(summaries),
+        explorer=_explorer_beside(Path(path)),
+        curves=curve_charts(histories) if histories else [],
+        curve_labels=list(histories),
         models=[
-            {name: image(*picture) for name, picture in _pictures(each, geometry=False).items()}
-            | {"label": each.label}
+            {
+                "label": each.label,
+                "traversals": traversal_sheet(each),
+                "reconstructions": reconstruction_sheet(each),
+                "kl": kl_chart(each),
+            }
             for each in summaries
         ],
         commands={each.label: each.run.command for each in summaries},
@@ -161,53 +184,14 @@ def _compared(summary: RunSummary) -> ComparedRun:
     )
 
 
-def _pictures(summary: RunSummary, *, geometry: bool = True) -> dict[str, Picture]:
+def _animation(summary: RunSummary) -> bytes:
     labels = plots.traversal_labels(summary.order, summary.kl, summary.names)
-    made = {
-        "reconstructions": png(
-            plots.reconstructions(summary.originals, summary.reconstructed),
-            "images of the data above, reconstructions below",
-        ),
-        "traversals": png(
-            plots.traversals(summary.traversals, labels, low=summary.span[0], high=summary.span[1]),
-            f"one row per latent, varied from {summary.span[0]:g} to {summary.span[1]:g}",
-        ),
-        "sweeps": (
-            plots.traversal_gif_bytes(summary.traversals, labels),
-            "gif",
-            0.0,
-            "all latents varied back and forth",
-        ),
-        "kl": png(plots.kl_bars(summary.kl, scales=summary.scales, names=summary.names), "KL of each latent"),
-    }
-    if geometry and summary.run.history:
-        made["curves"] = png(plots.curves(summary.run.history), "training curves")
-    if geometry:
-        for figure, alt in _geometries([summary]):
-            made["geometry"] = png(figure, alt)
-    return made
+    return plots.traversal_gif_bytes(summary.traversals, labels)
 
 
-def _geometries(summaries: Sequence[RunSummary]) -> list[tuple[Figure, str]]:
-    """One figure if all grids have the same factors, else one for each run."""
-    with_grid = [(each, each.grid) for each in summaries if each.grid is not None]
-    if not with_grid:
-        return []
-    first = with_grid[0][1]
-    same = all(
-        grid.names == first.names and np.array_equal(grid.factors, first.factors) for _, grid in with_grid
-    )
-    if not same:
-        return [figure for each, _ in with_grid for figure in _geometries([each])]
-    figure = plots.comparison(
-        {each.label: grid.codes for each, grid in with_grid},
-        first.factors,
-        held_out=first.held_out,
-        scores=[each.scores["geometry"].value for each, _ in with_grid],
-        names=first.names,
-        latents=[grid.latents for _, grid in with_grid],
-    )
-    return [(figure, "the factor grid and its image in latent space")]
+def _explorer_beside(page: Path) -> str:
+    """The name of the explorer's page in the folder of another page; empty if there is none."""
+    return next((name for name in EXPLORERS if (page.parent / name).is_file()), "")
 
 
 def _banner(run: Run, steps: int, label: str = "") -> str:

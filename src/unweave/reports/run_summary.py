@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave.metrics import GridEmbedding, Score, embed_grid, mig
+from unweave.objectives import Progress
 from unweave.plots import traversal_codes
 from unweave.reports.health import Health, evidence, explained_variance, judge
 from unweave.runs import latent_names
@@ -15,6 +16,7 @@ from unweave.runs.config import Config
 from unweave.runs.evaluation import codes_of
 from unweave.runs.flat import flatten, part_mapping
 from unweave.runs.run import Run
+from unweave.schedules import SCHEDULES
 
 SHOWN_IMAGES = 8
 SHOWN_LATENTS = 10
@@ -98,8 +100,26 @@ def summarise(run: Run, label: str = "") -> RunSummary:
         grid=grid,
         scores=scores,
         names=latent_names.shown(len(kl), latent_names.read_names(run.folder)),
-        health=judge(evidence(run.status, run.history, scores, explained)),
+        health=judge(evidence(run.status, run.history, scores, explained, kl_weights(run))),
     )
+
+
+def kl_weights(run: Run) -> list[float] | None:
+    """The factor by which the schedule multiplied the KL at each record of a run's history; none without a schedule.
+
+    Example:
+        >>> from types import SimpleNamespace as N
+        >>> from unweave.runs.config import Choice
+        >>> config = N(schedule=Choice("Unfolding"), steps=100)
+        >>> [round(w) for w in kl_weights(N(config=config, history=[{"step": 1}, {"step": 100}]))]
+        [16, 1]
+    """
+    chosen = getattr(run.config, "schedule", None)
+    if chosen is None:
+        return None
+    schedule = SCHEDULES.build(chosen)
+    # A record is written after its step, which counts from 0.
+    return [schedule.kl_weight(Progress(int(record["step"]) - 1, run.config.steps)) for record in run.history]
 
 
 def mig_after_rotation(summary: RunSummary) -> float | None:

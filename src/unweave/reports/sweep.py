@@ -1,24 +1,33 @@
 """One self-contained HTML page about all runs of a sweep."""
 
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
-from unweave import atomic, plots
+from unweave import atomic
 from unweave.metrics import Score
 from unweave.metrics.statistics import mean_interval
-from unweave.reports.narrative import explanation_of
-from unweave.reports.rendering import image, png, render, writer
+from unweave.plots.score_panels import FEWEST_SEEDS, seed_interval
+from unweave.reports.charts import chart
+from unweave.reports.explanations import explanation_of
+from unweave.reports.figures import KINDS, save_figures
+from unweave.reports.page import write_run_report
+from unweave.reports.rendering import render, writer
+from unweave.reports.run_parts import Sheet, traversal_sheet
 from unweave.reports.run_summary import settings, summarise
-from unweave.reports.sweep_figures import sweep_figures
-from unweave.reports.sweep_findings import LEVEL, pairwise_tests, sweep_findings
+from unweave.reports.search import Found, found_of, search_answers, search_panels, search_question
+from unweave.reports.sweep_figures import Linked, Panel, series_names, sweep_figures
+from unweave.reports.sweep_findings import LEVEL, pairwise_tests, sweep_findings, sweep_question
 from unweave.reports.variants import (
     Variant,
     finished_values,
+    has_learned,
+    main_score,
     page_order,
     score_text,
     variant_scores,
@@ -26,28 +35,26 @@ from unweave.reports.variants import (
 )
 from unweave.runs.sweep import Member, Sweep, duration
 
-_DEFAULT_SCORES = ("mig", "geometry", "factor_vae_score", "elbo")
-"""The main score of a sweep without a target: the first of these that its runs have."""
-
 _MOST_TRAVERSED_VARIANTS = 6
 """Up to this number of variants, each has its own traversals on the page."""
-
-_FIGURE_TYPES = ("png", "svg", "pdf")
 
 _ENDED = ("finished", "diverged", "failed")
 """Statuses of runs that need no further training."""
 
 
-def write_sweep_report(sweep: Sweep, path: str | Path | None = None) -> Path:
-    """Writes one page about a sweep and returns its path (default ``report.html`` in the sweep's folder).
+def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bool = False) -> Path:
+    """Writes one page about a sweep or a search and returns its path (default ``report.html`` in its folder).
 
-    It contains a table of means over seeds with intervals and counts of diverged, failed and unfinished runs;
-    trade-off curves with bands; violins; pairwise tests; agreement of scores; traversals of the best, the median and
-    the worst run; the command and the versions. The figures are also saved as PNG, SVG and PDF in ``pictures/``.
+    It begins with the question of the study and what answers it: of a search the best trial, the search history and
+    the target against each searched value; of a sweep the best variant, and whether it is significantly better. Then
+    means over seeds, a small panel for each score with a link from each run to its page, trade-offs, pairwise tests,
+    agreement of scores, traversals of the best, the median and the worst run; the command and the versions. The figures
+    are also saved as PNG, SVG and PDF in ``pictures/``.
 
     Args:
         sweep: finished or not; the page lists unfinished runs.
         path: the HTML file.
+        runs: whether to write the page of every finished run as well.
 
     Example:
         >>> import tempfile
@@ -57,49 +64,95 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None) -> Path:
         >>> "2 of 2 runs are not finished" in page
         True
     """
-    variants = variants_of(sweep)
+    page_path = Path(path) if path is not None else sweep.folder / "report.html"
+    if runs:
+        for member in sweep.members:
+            if member.run.status == "finished":
+                write_run_report(member.run)
+    link = _links_from(page_path.parent)
+    variants, found = variants_of(sweep), found_of(sweep)
     scored = variant_scores(variants)
-    main = _main_score(sweep.target, scored)
-    figures = sweep_figures(variants, scored, main)
+    main = main_score(sweep.target, scored)
+    searched = {} if found is None else search_panels(found, sweep.variants, link)
+    figures = {**searched, **sweep_figures(variants, scored, main, link)}
     if path is None:
-        _save_figures(figures, sweep.folder / "pictures")
-    tests = pairwise_tests(variants, main) if main else []
+        save_figures(
+            {name: panel.figure for name, panel in figures.items()}, sweep.folder / "pictures", *KINDS
+        )
+    tests = pairwise_tests(variants, main) if main and found is None else []
     page = render(
         "sweep.html",
         title=sweep.title,
+        question=sweep_question(variants, main) if found is None else search_question(found),
+        search=found,
+        trials=[] if found is None else _trial_rows(found, variants, scored, sweep, link),
+        searched=list(searched),
         sweep=sweep,
         counts=_variants_and_seeds(variants),
         banners=_banners(sweep),
-        findings=sweep_findings(variants, main, tests, scored),
+        findings=sweep_findings(variants, main, tests, scored) if found is None else search_answers(found),
         main=None if main is None else explanation_of(main),
         columns=[explanation_of(name) for name in page_order(scored)],
         rows=_mean_rows(variants, scored),
-        pictures={name: image(*png(figure, name.replace("-", " "))) for name, figure in figures.items()},
-        curves=[name for name in figures if name != "agreement" and not name.startswith("violins-")],
-        shapes=[name for name in figures if name.startswith("violins-")],
+        pictures={name: _chart(name, panel) for name, panel in figures.items()},
+        lines=series_names(variants),
+        curves=[name for name in figures if name.endswith(("-against-reconstruction", "rate-distortion"))],
+        panels=[name for name in figures if name.startswith("score-")],
+        enough_seeds=any(len(v.members) >= FEWEST_SEEDS for v in variants),
         tests=tests,
         level=LEVEL,
         ranked=_ranked_traversals(variants, main) if main else {},
         unfinished=[member for member in sweep.members if member.run.status != "finished"],
         duration=duration(sum(member.run.seconds for member in sweep.members)),
         shared=_shared_settings(sweep.members),
-        runs=[_run_row(member, page_order(scored)) for member in sweep.members],
+        runs=[(link(member), _run_row(member, page_order(scored))) for member in sweep.members],
+        pages=sum(link(member).endswith(".html") for member in sweep.members),
         versions=_versions(sweep.members),
         writer=writer(),
     )
-    page_path = Path(path) if path is not None else sweep.folder / "report.html"
     atomic.write(page_path, page)
     return page_path
 
 
-def _save_figures(figures: Mapping[str, Figure], folder: Path) -> None:
-    for name, figure in figures.items():
-        for kind in _FIGURE_TYPES:
-            atomic.write(folder / f"{name}.{kind}", plots.to_bytes(figure, kind, dpi=200))
+def _chart(name: str, panel: Panel) -> Markup:
+    return chart(panel.figure, name.replace("-", " "), points=panel.points, widest=1.4)
 
 
-def _main_score(target: str, scored: Mapping[str, Score]) -> str | None:
-    return next((name for name in (target, *_DEFAULT_SCORES, *scored) if name in scored), None)
+def _links_from(folder: Path) -> Linked:
+    """Where the page of a run is, seen from a folder: its report, or its folder if it has none."""
+
+    def link(member: Member) -> str:
+        place = member.run.folder
+        target = place / "report.html" if (place / "report.html").is_file() else place
+        return quote(os.path.relpath(target.resolve(), folder.resolve()).replace(os.sep, "/"))
+
+    return link
+
+
+class _TrialRow(NamedTuple):
+    """A trial in the table of a search: its number, values, target, scores, links to its runs."""
+
+    number: int
+    settings: str
+    value: str
+    cells: list[str]
+    links: list[tuple[str, str]]
+
+
+def _trial_rows(
+    found: Found, variants: Sequence[Variant], scored: Mapping[str, Score], sweep: Sweep, link: Linked
+) -> list[_TrialRow]:
+    """All trials, the best first and those without a value last."""
+    by_name = {variant.name: variant for variant in variants}
+    lost = [trial for trial in found.trials if trial.value is None]
+    table = []
+    for trial in [*(trial for trial, _ in found.ranked), *lost]:
+        variant = by_name.get(trial.label)
+        cells = ["" if variant is None else variant.mean_text(name) for name in page_order(scored)]
+        links = [(f"seed {m.run.config.seed}", link(m)) for m in (variant.members if variant else ())]
+        value = trial.reason if trial.value is None else f"{trial.value:.4g}".replace("-", "−")
+        table.append(_TrialRow(trial.number, trial.label.partition(": ")[2], value, cells, links))
+    return table
 
 
 class _MeanRow(NamedTuple):
@@ -123,8 +176,8 @@ def _mean_rows(variants: Sequence[Variant], scored: Mapping[str, Score]) -> list
 
 
 def _best_variant(variants: Sequence[Variant], score: Score) -> str | None:
-    """The variant with the best mean; None if there is only one and for scores that are not ranked (KL)."""
-    having = [variant for variant in variants if variant.values.get(score.name)]
+    """The variant with the best mean among those that have learned; None for fewer than two and for the KL."""
+    having = [variant for variant in variants if variant.values.get(score.name) and variant.has_learned]
     if len(having) < 2 or score.name in ("kl", "latents_used"):
         return None
     sign = 1 if score.higher_is_better else -1
@@ -136,14 +189,11 @@ def _mean_cell(variant: Variant, score: Score, best: str | None) -> tuple[str, s
     values = variant.values.get(score.name)
     if not values:
         return "", "", False
-    found = mean_interval(values)
+    found = seed_interval(values, score.range)
     interval = ""
     if found.low is not None and found.high is not None:
-        # The true mean lies in the range of the score, even if the interval of a few values does not.
-        lowest, highest = score.range
-        low = found.low if lowest is None else max(found.low, lowest)
-        high = found.high if highest is None else min(found.high, highest)
-        interval = f"{score_text(score.name, low, found.mean)} to {score_text(score.name, high, found.mean)}"
+        low, high = (score_text(score.name, end, found.mean) for end in (found.low, found.high))
+        interval = f"{low} to {high}"
     return score_text(score.name, found.mean), interval, best == variant.name
 
 
@@ -153,7 +203,7 @@ class _RankedRun(NamedTuple):
     rank: str
     value: str
     member: Member
-    picture: Markup
+    sheet: Sheet
 
 
 def _ranked_traversals(variants: Sequence[Variant], main: str) -> dict[str, list[_RankedRun]]:
@@ -163,10 +213,12 @@ def _ranked_traversals(variants: Sequence[Variant], main: str) -> dict[str, list
     """
     members = [member for variant in variants for member in variant.members]
     everything = [(values[main], m) for m in members if main in (values := finished_values(m))]
+    learned = [(value, m) for value, m in everything if has_learned(m)]
+    everything = learned or everything
     if not everything:
         return {}
     higher = bool(everything[0][1].run.scores[main].get("higher_is_better", True))
-    shown: dict[Path, Markup] = {}
+    shown: dict[Path, Sheet] = {}
 
     def three(pairs: list[tuple[float, Member]]) -> list[_RankedRun]:
         pairs = sorted(pairs, key=lambda pair: pair[0], reverse=higher)
@@ -188,15 +240,10 @@ def _ranked_traversals(variants: Sequence[Variant], main: str) -> dict[str, list
     return groups
 
 
-def _traversal(member: Member, shown: dict[Path, Markup]) -> Markup:
+def _traversal(member: Member, shown: dict[Path, Sheet]) -> Sheet:
     folder = member.run.folder
     if folder not in shown:
-        summary = summarise(member.run)
-        most = min(6, len(summary.order))
-        figure = plots.traversals(
-            summary.traversals[:most], plots.traversal_labels(summary.order[:most], summary.kl)
-        )
-        shown[folder] = image(*png(figure, f"traversals of {member.variant}, seed {member.run.config.seed}"))
+        shown[folder] = traversal_sheet(summarise(member.run), most=6)
     return shown[folder]
 
 
@@ -220,8 +267,11 @@ def _banners(sweep: Sweep) -> list[str]:
 
 def _variants_and_seeds(variants: Sequence[Variant]) -> str:
     sizes = {len(variant.members) for variant in variants}
+    least, most = min(sizes, default=0), max(sizes, default=0)
     shape = (
-        f"{next(iter(sizes))} seeds each" if len(sizes) == 1 else f"{min(sizes)} to {max(sizes)} seeds each"
+        f"{most} {'seed' if most == 1 else 'seeds'} each"
+        if least == most
+        else f"{least} to {most} seeds each"
     )
     return f"{len(variants)} variants, {shape}"
 
@@ -240,7 +290,7 @@ def _run_row(member: Member, names: Sequence[str]) -> list[str]:
         score_text(name, scores[name]["value"]) if scores.get(name, {}).get("value") is not None else ""
         for name in names
     ]
-    return [member.variant, str(member.run.config.seed), member.run.status, *values, str(member.run.folder)]
+    return [member.variant, str(member.run.config.seed), member.run.status, *values]
 
 
 def _versions(members: Sequence[Member]) -> dict[str, str]:

@@ -1,64 +1,166 @@
-"""The figures of a sweep's page: trade-offs, rate and distortion, violins, agreement of scores."""
+"""The figures of a sweep's page: a small panel for each score, trade-offs, agreement of scores."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
 from unweave.metrics import Score
 from unweave.metrics.agreement import agreement
-from unweave.plots.sweeps import Point, agreement_map, trade_off, violins
-from unweave.reports.narrative import explanation_of
-from unweave.reports.variants import Variant, finished_values, page_order
+from unweave.plots.score_panels import possible, score_against, score_by_group
+from unweave.plots.sweeps import Point, agreement_map, trade_off
+from unweave.reports.charts import LivePoint
+from unweave.reports.explanations import explanation_of
+from unweave.reports.variants import Variant, finished_values, page_order, score_text
+from unweave.runs.sweep import Member
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A figure, and what its points tell.
+
+    Example:
+        >>> Panel(Figure(), []).points
+        []
+    """
+
+    figure: Figure
+    points: list[LivePoint]
+
+
+Linked = Callable[[Member], str]
+"""Where the page of a run is."""
 
 
 def sweep_figures(
-    variants: Sequence[Variant], scored: Mapping[str, Score], main: str | None
-) -> dict[str, Figure]:
-    """Figures by name, in the order of the page.
+    variants: Sequence[Variant],
+    scored: Mapping[str, Score],
+    main: str | None,
+    link: Linked = lambda _: "",
+) -> dict[str, Panel]:
+    """Figures by name, in the order of the page: a panel for each score, two trade-offs, the agreement of scores.
 
     Args:
         variants: of the sweep.
         scored: name -> a score that some variant has.
         main: name of the main score; None: nothing is scored.
+        link: where the page of a run is.
 
     Example:
         >>> pair = [Variant("a", (), {"mig": [0.1, 0.2]}, {}), Variant("b", (), {"mig": [0.3]}, {})]
         >>> list(sweep_figures(pair, {"mig": Score("mig", 0.1)}, "mig"))
-        ['violins-mig']
+        ['score-mig']
     """
-    made: dict[str, Figure] = {}
+    made: dict[str, Panel] = {}
     if main is None:
         return made
     swept, series = _series(variants)
-    unit_scores = [name for name in page_order(scored) if scored[name].range == (0.0, 1.0)]
-    if "nll" in scored:
-        for name in dict.fromkeys([*([main] if main not in ("nll", "elbo") else []), *unit_scores]):
-            points = _points(series, "nll", name)
-            if points:
-                made[f"{_slug(name)}-against-reconstruction"] = trade_off(
-                    points,
-                    x="reconstruction (NLL, nats)",
-                    y=explanation_of(name).label,
-                    swept=swept,
-                    unit_interval=scored[name].range == (0.0, 1.0),
-                )
-    if "nll" in scored and "kl" in scored:
-        points = _points(series, "kl", "nll")
-        if points:
-            made["rate-distortion"] = trade_off(
-                points, x="rate (KL, nats)", y="distortion (NLL, nats)", swept=swept
-            )
     for name in dict.fromkeys([main, *page_order(scored)]):
-        groups = {v.name: v.values[name] for v in variants if v.values.get(name)}
-        if groups:
-            made[f"violins-{_slug(name)}"] = violins(
-                groups, y=_with_unit(name), unit_interval=scored[name].range == (0.0, 1.0)
-            )
+        panel = _score_panel(variants, scored[name], swept, series, link)
+        if panel is not None:
+            made[f"score-{_slug(name)}"] = panel
+    pairs = [("kl", "nll", "rate-distortion")]
+    if main not in ("nll", "elbo", "kl"):
+        pairs.insert(0, ("nll", main, f"{_slug(main)}-against-reconstruction"))
+    for x, y, name in pairs:
+        points = _points(series, x, y) if {x, y} <= set(scored) else {}
+        if points:
+            made[name] = _trade_off(points, scored[x], scored[y], swept, variants, link)
     table = _complete_scores(variants, page_order(scored))
     if len(table) > 1 and len(next(iter(table.values()))) > 2:
         found = agreement(table, kind="spearman", resamples=1)
-        made["agreement"] = agreement_map([explanation_of(name).label for name in table], found.values)
+        labels = [explanation_of(name).label for name in table]
+        made["agreement"] = Panel(agreement_map(labels, found.values), [])
     return made
+
+
+def series_names(variants: Sequence[Variant]) -> list[str]:
+    """The names of the lines of the score panels, in the order of their colours; none if there are no lines.
+
+    Example:
+        >>> pair = [Variant("a", (), {}, {"beta": 1}), Variant("b", (), {}, {"beta": 4})]
+        >>> series_names(pair)
+        ['']
+    """
+    swept, series = _series(variants)
+    return list(series) if swept and _is_line(series) else []
+
+
+def _is_line(series: Mapping[str, Sequence[tuple[str, Variant]]]) -> bool:
+    """Whether every group of variants is a line along a number."""
+    return all(label for members in series.values() for label, _ in members)
+
+
+def _score_panel(
+    variants: Sequence[Variant],
+    score: Score,
+    swept: str,
+    series: Mapping[str, Sequence[tuple[str, Variant]]],
+    link: Linked,
+) -> Panel | None:
+    name, title = score.name, _with_unit(score.name)
+    told = [
+        (v, m, finished_values(m)[name]) for v in variants for m in v.members if name in finished_values(m)
+    ]
+    told = [each for each in told if possible([each[2]], score.range)]
+    groups = {v.name: v.values[name] for v in variants if possible(v.values.get(name, []), score.range)}
+    if not groups:
+        return None
+    if swept and _is_line(series):
+        lines = {
+            line: [(float(label), v.values[name]) for label, v in members if v.values.get(name)]
+            for line, members in series.items()
+        }
+        at = {v.name: float(label) for members in series.values() for label, v in members}
+        figure = score_against(
+            {line: points for line, points in lines.items() if points},
+            x=swept,
+            title=title,
+            limits=score.range,
+        )
+        return Panel(
+            figure, [LivePoint(at[v.name], y, _told(v, m, name, y), None, link(m)) for v, m, y in told]
+        )
+    rows = {group: row for row, group in enumerate(groups)}
+    figure = score_by_group(groups, title=title, limits=score.range)
+    return Panel(
+        figure, [LivePoint(x, rows[v.name], _told(v, m, name, x), None, link(m)) for v, m, x in told]
+    )
+
+
+def _trade_off(
+    points: Mapping[str, Sequence[Point]],
+    x: Score,
+    y: Score,
+    swept: str,
+    variants: Sequence[Variant],
+    link: Linked,
+) -> Panel:
+    titles = {"nll": "reconstruction (NLL, nats)", "kl": "rate (KL, nats)"}
+    figure = trade_off(
+        points,
+        x=titles[x.name],
+        y="distortion (NLL, nats)" if y.name == "nll" else _with_unit(y.name),
+        swept=swept,
+        unit_interval=y.range == (0.0, 1.0),
+        limits=(x.range, y.range),
+    )
+    told = []
+    for variant in variants:
+        for member in variant.members:
+            values = finished_values(member)
+            if {x.name, y.name} <= set(values) and possible([values[x.name]], x.range):
+                label = f"{_told(variant, member, x.name, values[x.name])}, {_of(y.name, values[y.name])}"
+                told.append(LivePoint(values[x.name], values[y.name], label, None, link(member)))
+    return Panel(figure, told)
+
+
+def _told(variant: Variant, member: Member, score: str, value: float) -> str:
+    return f"{variant.name}, seed {member.run.config.seed}: {_of(score, value)}"
+
+
+def _of(score: str, value: float) -> str:
+    return f"{explanation_of(score).label} {score_text(score, value)}"
 
 
 def _series(variants: Sequence[Variant]) -> tuple[str, dict[str, list[tuple[str, Variant]]]]:

@@ -7,8 +7,12 @@ from typing import Any
 
 from unweave.metrics import Score
 from unweave.metrics.statistics import mean_interval
-from unweave.reports.narrative import EXPLANATIONS
+from unweave.reports.explanations import EXPLANATIONS
+from unweave.reports.health import Evidence, judge
 from unweave.runs.sweep import Member, Sweep
+
+_DEFAULT_SCORES = ("mig", "geometry", "factor_vae_score", "elbo")
+"""The main score of a sweep without a target: the first of these that its runs have."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +28,12 @@ class Variant:
     members: tuple[Member, ...]
     values: Mapping[str, list[float]]
     settings: Mapping[str, Any]
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether half of its finished runs or more have learned anything; what has not is best at nothing."""
+        ended = [member for member in self.members if member.run.status == "finished"]
+        return not ended or 2 * sum(map(has_learned, ended)) >= len(ended)
 
     def mean_text(self, score: str) -> str:
         """The mean of a score as the table shows it; empty if no run has the score."""
@@ -63,6 +73,20 @@ def finished_values(member: Member) -> dict[str, float]:
     return {name: float(entry["value"]) for name, entry in scores.items() if entry.get("value") is not None}
 
 
+def has_learned(member: Member) -> bool:
+    """Whether a run has neither diverged nor collapsed, by its KL and the number of latents that it uses.
+
+    Example:
+        >>> from types import SimpleNamespace as N
+        >>> scores = {"kl": {"value": 0.02}, "latents_used": {"value": 0.0}}
+        >>> has_learned(N(run=N(status="finished", scores=scores)))
+        False
+    """
+    scores = member.run.scores
+    kl, used = (scores.get(name, {}).get("value") for name in ("kl", "latents_used"))
+    return judge(Evidence(member.run.status, kl, used)).has_learned
+
+
 def variant_scores(variants: Sequence[Variant]) -> dict[str, Score]:
     """Every score that some finished run has, taken from the first run that has it.
 
@@ -77,6 +101,16 @@ def variant_scores(variants: Sequence[Variant]) -> dict[str, Score]:
                 if name not in found:
                     found[name] = Score.from_json({"name": name, **entry})
     return {name: score for name, score in found.items() if any(v.values.get(name) for v in variants)}
+
+
+def main_score(target: str, scored: Mapping[str, Score]) -> str | None:
+    """The score that a sweep's page is about: its target, else the first of a few that its runs have.
+
+    Example:
+        >>> main_score("", {"elbo": Score("elbo", -9.0), "mig": Score("mig", 0.2)})
+        'mig'
+    """
+    return next((name for name in (target, *_DEFAULT_SCORES, *scored) if name in scored), None)
 
 
 def page_order(scored: Mapping[str, Score]) -> list[str]:

@@ -107,12 +107,20 @@ class Search:
             around(made, executor)
             left = trials - self.done
             if left <= 0:
+                self._store(self.results())
                 return made
             self.settings += self._ask(min(at_once, left))
-            artefacts.write_json(
-                self.folder / TRIALS, {"search": dict(self.study.search), "trials": self.settings}
-            )
+            self._store()
             made = self._sweep()
+
+    def _store(self, results: Sequence[Trial] = ()) -> None:
+        """Write the trials to disk, and their results once all are known, for the page."""
+        told = (
+            {"results": [{"value": each.value, "reason": each.reason} for each in results]} if results else {}
+        )
+        artefacts.write_json(
+            self.folder / TRIALS, {"search": dict(self.study.search), "trials": self.settings, **told}
+        )
 
     def results(self) -> list[Trial]:
         """All trials with their results."""
