@@ -135,6 +135,17 @@ def test_a_collapsed_model_is_called_so_first(make_run: Callable[..., Run], tmp_
     assert path.read_text().index("has collapsed") < path.read_text().index("<main")
 
 
+def test_other_data_do_not_judge_a_model(tmp_path: Path) -> None:
+    """The page's pictures are those of the first model: what a good model of other data makes of them is no fault."""
+    circles = TrainedModel.untrained(Config.read(words=["data=circles", "latents=2"]), (3, 64, 64))
+    good = unweave.load("dsprites-vae")
+    [(alone, _)] = verdicts(write_explorer([good], tmp_path / "alone.html"))
+    assert alone == "fine"
+    page = write_explorer({"circles": circles, "sprites": good}, tmp_path / "both.html")
+    [beside] = [kind for kind, sentence in verdicts(page) if "sprites" in sentence and kind != "note"]
+    assert beside == "fine"
+
+
 def test_a_run_that_is_not_finished_says_so(deconv: Run, tmp_path: Path) -> None:
     never = Run.create(deconv.config, tmp_path / "never")
     with pytest.raises(UnweaveError, match="has no weights yet: train it with unweave train"):

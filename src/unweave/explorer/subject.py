@@ -143,6 +143,9 @@ def _health(model: TrainedModel, pictures: DataPictures | None, codes: Encoding 
     run = Run(model.place) if model.place is not None and publishing.is_published(model.place) else None
     scores = {name: Score.from_json({"name": name, **entry}) for name, entry in model.scores.items()}
     explained = None
+    # What a model makes of other data than its own says nothing of what it has learned.
+    if pictures is None or pictures.name != model.data_name:
+        codes = None
     if pictures is not None and codes is not None:
         shown = model.preparation.array(pictures.images[:_RECONSTRUCTED])
         explained = explained_variance(shown, model.decode(codes.means[:_RECONSTRUCTED]))
