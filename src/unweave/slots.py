@@ -470,20 +470,14 @@ def convert(key: str, value: Any, hint: Any) -> Any:
         if type(None) in arguments and (value is None or str(value).lower() == "none"):
             return None
         for argument in arguments:
-            try:
+            with contextlib.suppress(UnweaveError):
                 return convert(key, value, argument)
-            except UnweaveError:
-                continue
     elif origin is typing.Literal:
-        matches = [
-            a for a in arguments if a == value or (isinstance(a, str) and plain(a) == plain(str(value)))
-        ]
-        if matches:
-            return matches[0]
-    elif origin is Sequence and isinstance(value, list | tuple):
-        return tuple(convert(key, v, arguments[0]) for v in value)
-    elif origin is tuple and isinstance(value, list | tuple):
-        if arguments[-1] is Ellipsis:
+        for known in arguments:
+            if known == value or (isinstance(known, str) and plain(known) == plain(str(value))):
+                return known
+    elif origin in (Sequence, tuple) and isinstance(value, list | tuple):
+        if origin is Sequence or arguments[-1] is Ellipsis:
             return tuple(convert(key, v, arguments[0]) for v in value)
         if len(arguments) == len(value):
             return tuple(convert(key, v, a) for v, a in zip(value, arguments, strict=True))
@@ -496,18 +490,24 @@ def convert(key: str, value: Any, hint: Any) -> Any:
         words = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
         if isinstance(value, bool) or str(value).lower() in words:
             return value if isinstance(value, bool) else words[str(value).lower()]
-    elif hint in (int, float) and not isinstance(value, bool):
-        try:
-            number = float(value)
-        except (TypeError, ValueError, OverflowError):
-            number = math.nan
-        if hint is float and abs(number) <= LARGEST_NUMBER:
-            return number
-        if hint is int and abs(number) < LARGEST_WHOLE and number == math.floor(number):
-            return int(value) if not isinstance(value, str) else int(number)
+    elif hint in (int, float) and (number := _number(value, hint)) is not None:
+        return number
     elif hint is str and isinstance(value, str | int | float):
         return str(value)
     raise UnweaveError(f"{key} must be {describe(hint)}, got {_brief(value)}")
+
+
+def _number(value: Any, kind: type) -> float | None:
+    """A value as a whole number or a number; none if it is no such number, or too large for 64 or 32 bits."""
+    try:
+        number = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    if kind is float and abs(number) <= LARGEST_NUMBER:
+        return number
+    if kind is int and abs(number) < LARGEST_WHOLE and number == math.floor(number):
+        return int(value) if not isinstance(value, str) else int(number)
+    return None
 
 
 def _brief(value: object) -> str:

@@ -310,10 +310,15 @@ def render(toy: list[Part], azimuth: float, elevation: float) -> NDArray[np.uint
         albedo[window][nearer] = part.colour
         solid[window] |= nearer
 
-    facing, colour = normal[solid], albedo[solid]
+    return _lit(albedo, normal, solid, np.stack([right, up, towards]))
+
+
+def _lit(albedo: Array, normal: Array, solid: NDArray[np.bool_], axes: Array) -> NDArray[np.uint8]:
+    """The pictures under each light, of pixels with a colour and, where they are solid, a normal; axes of the eye."""
+    facing, colour, towards = normal[solid], albedo[solid], axes[2]
     pictures = np.empty((4, _SIZE, _SIZE, 3), np.uint8)
     for i, (direction, strength) in enumerate(zip(_LIGHTS, _STRENGTH, strict=True)):
-        light = direction @ np.stack([right, up, towards])
+        light = direction @ axes
         light /= np.linalg.norm(light)
         half = (light + towards) / np.linalg.norm(light + towards)
         lambert = np.maximum(facing @ light, 0)

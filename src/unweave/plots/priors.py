@@ -190,6 +190,7 @@ def _draw_surface(axes: Any, surface: NDArray[np.float64]) -> None:
         cstride=1,
         linewidth=0,
         antialiased=False,
+        rasterized=True,  # in vector files too: thousands of faces would be megabytes
     )
     for axis in range(3):
         ends = np.zeros((3, 2))

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 FEWEST_SEEDS = 3
 """Runs from which an interval of their mean is drawn: Student's interval of two is twelve times as wide as they are."""
 
+LEAST_SPAN = 0.1
+"""Of the axis of a score between 0 and 1: smaller differences are not to fill a panel."""
+
 Limits = tuple[float | None, float | None]
 
 
@@ -113,16 +116,18 @@ def spread_axis(axes: "Axes", places: Sequence[float]) -> None:
     """
     distinct = sorted(set(places))
     if distinct[0] > 0 and distinct[-1] / distinct[0] >= 20:
-        from matplotlib.ticker import NullLocator
+        from matplotlib.ticker import LogLocator, NullLocator
 
         axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
         axes.xaxis.set_minor_locator(NullLocator())
+        axes.xaxis.set_major_formatter(lambda number, _: f"{number:g}")
     if len(distinct) <= 6:
         axes.set_xticks(distinct, [f"{place:g}" for place in distinct])
 
 
 def score_by_group(
-    groups: Mapping[str, Sequence[float]], *, title: str, limits: Limits = (None, None), names: bool = True
+    groups: Mapping[str, Sequence[float]], *, title: str, limits: Limits = (None, None), means: bool = True
 ) -> "Figure":
     """A score group by group: every run is a dot, the diamond is the mean, with its interval from three seeds on.
 
@@ -130,7 +135,7 @@ def score_by_group(
         groups: name -> score of each seed.
         title: what the score is.
         limits: of the score; values beyond them are not drawn.
-        names: whether to write the names of the groups; otherwise the panel stands beside one that has them.
+        means: whether to draw means; without them the dots of a group need not be alike.
 
     Example:
         >>> [text.get_text() for text in score_by_group({"A": [0.1], "B": [0.3]}, title="MIG").axes[0].get_yticklabels()]
@@ -139,18 +144,18 @@ def score_by_group(
     """  # noqa: E501
     if not groups:
         raise UnweaveError("a score by group needs at least one group")
-    with new_figure(2.9 + 0.05 * names * max(map(len, groups)), max(1.5, 0.75 + 0.3 * len(groups))) as figure:
+    with new_figure(2.9, max(2.2, 0.75 + 0.3 * len(groups))) as figure:
         axes = figure.subplots()
         for row, values in enumerate(groups.values()):
             color = PALETTE[row % len(PALETTE)]
             kept = possible(values, limits)
             axes.plot(kept, [row] * len(kept), "o", markersize=3.6, color=color, alpha=0.6, mew=0)
-            if kept:
+            if kept and means:
                 found = seed_interval(kept, limits)
                 if found.low is not None and found.high is not None:
                     axes.plot([found.low, found.high], [row, row], color=INK, linewidth=1.1)
                 axes.plot(found.mean, row, "D", markersize=4, color=INK, markeredgecolor="white")
-        axes.set_yticks(range(len(groups)), list(groups) if names else [""] * len(groups))
+        axes.set_yticks(range(len(groups)), list(groups))
         axes.set_ylim(len(groups) - 0.5, -0.5)
         axes.tick_params(axis="y", length=0)
         axes.grid(axis="x", color=RULE, linewidth=0.6)
@@ -176,7 +181,7 @@ def search_history(values: Sequence[float | None], *, target: str, higher: bool 
 
     """
     numbers = [(trial, value) for trial, value in enumerate(values) if value is not None]
-    with new_figure(4.4, 2.6) as figure:
+    with new_figure(2.9, 2.2) as figure:
         axes = figure.subplots()
         if numbers:
             best = np.maximum.accumulate if higher else np.minimum.accumulate
@@ -187,15 +192,18 @@ def search_history(values: Sequence[float | None], *, target: str, higher: bool 
         if lost:
             bottom = axes.get_ylim()[0]
             axes.plot(lost, [bottom] * len(lost), "x", color=FAINT, clip_on=False)
-        axes.set(xlabel="trial", ylabel=target)
+        axes.set(xlabel="trial")
         axes.locator_params(axis="x", integer=True)
-        axes.set_title("each trial, and the best so far")
+        axes.set_title(f"{target} of each trial")
     return figure
 
 
 def _stay_within(axes: "Axes", limits: Limits) -> None:
     """Limits of the y axis that reach no further beyond those of the score than a dot needs."""
     low, high = axes.get_ylim()
+    if limits == (0.0, 1.0) and high - low < LEAST_SPAN:
+        middle = (low + high) / 2
+        low, high = middle - LEAST_SPAN / 2, middle + LEAST_SPAN / 2
     span = high - low
     axes.set_ylim(_inside(low, limits[0], span, 1), _inside(high, limits[1], span, -1))
 

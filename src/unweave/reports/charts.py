@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-LARGEST = 700_000
+LARGEST = 1_500_000
 """Bytes of SVG above which a figure is shown as PNG instead: thousands of marks are slow to draw in a browser."""
 
 _VARIABLES = {

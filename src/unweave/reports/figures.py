@@ -113,7 +113,7 @@ def write_figures(runs: Sequence[Run] | Sweep, folder: Path, kind: str = "pdf") 
     if isinstance(runs, Sweep):
         variants, found = variants_of(runs), found_of(runs)
         scored = variant_scores(variants)
-        panels = sweep_figures(variants, scored, main_score(runs.target, scored))
+        panels = sweep_figures(variants, scored, main_score(runs.target, scored), joined=found is None)
         if found is not None:
             panels = {**search_panels(found, {}, lambda _: ""), **panels}
         return save_figures({name: panel.figure for name, panel in panels.items()}, folder, kind)

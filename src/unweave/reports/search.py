@@ -1,6 +1,6 @@
 """What a search found, for its page: the trials, the best so far, and the target against each searched value."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,8 +108,12 @@ def search_question(found: Found) -> str:
     return f"Which {' and '.join(parts)} {verb} the {'highest' if found.higher else 'lowest'} {found.label}?"
 
 
-def search_answers(found: Found) -> list[str]:
+def search_answers(found: Found, collapsed: Collection[str] = ()) -> list[str]:
     """What a search answers: the best trial, how far ahead it is, and whether later trials still improved on it.
+
+    Args:
+        found: the trials.
+        collapsed: labels of trials most of whose runs have learned nothing.
 
     Example:
         >>> trials = [Trial(k, {"objective.beta": b}, v) for k, (b, v) in enumerate([(1.0, 0.1), (4.0, 0.3), (9.0, 0.2)])]
@@ -135,6 +139,8 @@ def search_answers(found: Found) -> list[str]:
         if after
         else f"It was found in trial {best.number}, the last: more trials may find better."
     )
+    if best.label in collapsed:
+        lines.insert(1, "But most of its runs have collapsed: their codes say nothing about the images.")
     lost = sum(trial.value is None for trial in found.trials)
     if lost:
         lines.append(f"{lost} {'trial has' if lost == 1 else 'trials have'} no value; the table says why.")
@@ -170,7 +176,7 @@ def search_panels(found: Found, members: Mapping[str, Sequence[Member]], link: L
             groups: dict[str, list[float]] = {_choice(value): [] for value in space}
             for t, v in good:
                 groups[_choice(t.settings[key])].append(v)
-            figure = score_by_group(groups, title=title)
+            figure = score_by_group(groups, title=title, means=False)
             rows = list(groups)
             place = {t.number: (v, rows.index(_choice(t.settings[key]))) for t, v in good}
         points = [LivePoint(*place[t.number], told[t.number], None, links.get(t.label, "")) for t, _ in good]

@@ -74,7 +74,7 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
     scored = variant_scores(variants)
     main = main_score(sweep.target, scored)
     searched = {} if found is None else search_panels(found, sweep.variants, link)
-    figures = {**searched, **sweep_figures(variants, scored, main, link)}
+    figures = {**searched, **sweep_figures(variants, scored, main, link, joined=found is None)}
     if path is None:
         save_figures(
             {name: panel.figure for name, panel in figures.items()}, sweep.folder / "pictures", *KINDS
@@ -90,7 +90,9 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
         sweep=sweep,
         counts=_variants_and_seeds(variants),
         banners=_banners(sweep),
-        findings=sweep_findings(variants, main, tests, scored) if found is None else search_answers(found),
+        findings=sweep_findings(variants, main, tests, scored)
+        if found is None
+        else search_answers(found, {v.name for v in variants if not v.has_learned}),
         main=None if main is None else explanation_of(main),
         columns=[explanation_of(name) for name in page_order(scored)],
         rows=_mean_rows(variants, scored),
@@ -115,7 +117,9 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
 
 
 def _chart(name: str, panel: Panel) -> Markup:
-    return chart(panel.figure, name.replace("-", " "), points=panel.points, widest=1.4)
+    return chart(
+        panel.figure, name.replace("-", " "), points=panel.points, widest=1.0 if name == "agreement" else 1.4
+    )
 
 
 def _links_from(folder: Path) -> Linked:

@@ -37,6 +37,8 @@ def sweep_figures(
     scored: Mapping[str, Score],
     main: str | None,
     link: Linked = lambda _: "",
+    *,
+    joined: bool = True,
 ) -> dict[str, Panel]:
     """Figures by name, in the order of the page: a panel for each score, two trade-offs, the agreement of scores.
 
@@ -45,6 +47,7 @@ def sweep_figures(
         scored: name -> a score that some variant has.
         main: name of the main score; None: nothing is scored.
         link: where the page of a run is.
+        joined: whether variants form curves; those of a search do not, and have no trade-offs.
 
     Example:
         >>> pair = [Variant("a", (), {"mig": [0.1, 0.2]}, {}), Variant("b", (), {"mig": [0.3]}, {})]
@@ -56,11 +59,11 @@ def sweep_figures(
         return made
     swept, series = _series(variants)
     for name in dict.fromkeys([main, *page_order(scored)]):
-        panel = _score_panel(variants, scored[name], swept, series, link)
+        panel = _score_panel(variants, scored[name], swept, series, link, joined)
         if panel is not None:
             made[f"score-{_slug(name)}"] = panel
-    pairs = [("kl", "nll", "rate-distortion")]
-    if main not in ("nll", "elbo", "kl"):
+    pairs = [("kl", "nll", "rate-distortion")] if joined else []
+    if joined and main not in ("nll", "elbo", "kl"):
         pairs.insert(0, ("nll", main, f"{_slug(main)}-against-reconstruction"))
     for x, y, name in pairs:
         points = _points(series, x, y) if {x, y} <= set(scored) else {}
@@ -97,6 +100,7 @@ def _score_panel(
     swept: str,
     series: Mapping[str, Sequence[tuple[str, Variant]]],
     link: Linked,
+    joined: bool,
 ) -> Panel | None:
     name, title = score.name, _with_unit(score.name)
     told = [
@@ -117,6 +121,7 @@ def _score_panel(
             x=swept,
             title=title,
             limits=score.range,
+            joined=joined,
         )
         return Panel(
             figure, [LivePoint(at[v.name], y, _told(v, m, name, y), None, link(m)) for v, m, y in told]

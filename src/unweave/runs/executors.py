@@ -349,11 +349,7 @@ class OnRay(Executor):
         begun: set[Path] = set()
         alive = _alive(ray)
         while pending:
-            for node in (lost := alive.keys() - _alive(ray).keys()):
-                logger.warning(
-                    "the node %s of the Ray cluster was lost; its runs are given to others", alive[node]
-                )
-            alive = {node: name for node, name in alive.items() if node not in lost}
+            alive = _still_alive(ray, alive)
             if stop():
                 for reference in pending:
                     ray.cancel(reference, force=False)
@@ -378,6 +374,14 @@ class OnRay(Executor):
 def _alive(ray: Any) -> dict[str, str]:
     """The nodes of the cluster that answer: their identity and their name."""
     return {node["NodeID"]: str(node.get("NodeManagerHostname")) for node in ray.nodes() if node["Alive"]}
+
+
+def _still_alive(ray: Any, before: dict[str, str]) -> dict[str, str]:
+    """Those of the nodes before that answer; a warning names the others."""
+    now = _alive(ray)
+    for node in before.keys() - now.keys():
+        logger.warning("the node %s of the Ray cluster was lost; its runs are given to others", before[node])
+    return {node: name for node, name in before.items() if node in now}
 
 
 def _lost(error: Exception, attempts: int) -> str:

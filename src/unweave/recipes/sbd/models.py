@@ -232,19 +232,7 @@ def circles(
             f"{BROADCAST} VAE": {"decoder": broadcast(scale)},
         }
         if scale in factor:
-            with_critic = factor_vae(scale, FACTOR_STEPS["circles"] if scale == "paper" else SMALL_CIRCLES)
-            decoder = factor_deconv(scale)
-            decoder["channels"] = decoder["channels"][-layers:]
-            made |= {
-                f"{DECONV} FactorVAE": {"decoder": decoder, **with_critic},
-                f"{BROADCAST} FactorVAE": {"decoder": broadcast(scale), **with_critic},
-            }
-            if gaussian:
-                made[GAUSSIAN] = {
-                    "decoder": decoder,
-                    **with_critic,
-                    "likelihood": {"name": "Gaussian", "variance": 0.3},
-                }
+            made |= _factor_vaes_on_circles(scale, layers, gaussian)
         return {
             "base": vae(scale, data, steps),
             "variants": made,
@@ -253,3 +241,18 @@ def circles(
         }
 
     return plan
+
+
+def _factor_vaes_on_circles(scale: Scale, layers: int, gaussian: bool) -> dict[str, Any]:
+    """FactorVAEs with either decoder, and perhaps one with a Gaussian decoder."""
+    with_critic = factor_vae(scale, FACTOR_STEPS["circles"] if scale == "paper" else SMALL_CIRCLES)
+    decoder = factor_deconv(scale)
+    decoder["channels"] = decoder["channels"][-layers:]
+    made = {
+        f"{DECONV} FactorVAE": {"decoder": decoder, **with_critic},
+        f"{BROADCAST} FactorVAE": {"decoder": broadcast(scale), **with_critic},
+    }
+    if gaussian:
+        likelihood = {"name": "Gaussian", "variance": 0.3}
+        made[GAUSSIAN] = {"decoder": decoder, **with_critic, "likelihood": likelihood}
+    return made

@@ -1,0 +1,103 @@
+"""The page of a search is led by its target, with the values that the search itself found."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.reports.test_sweep_report import BASE, finish, live_points
+from unweave import artefacts
+from unweave.reports import write_sweep_report
+from unweave.reports.search import found_of, search_answers
+from unweave.runs import Study
+from unweave.runs.executors import Inline
+from unweave.runs.sweep import Member, Sweep
+from unweave.runs.tune import TRIALS, Search
+
+pytest.importorskip("optuna")
+
+SPACE = {"objective.beta": {"low": 0.5, "high": 32.0, "log": True}, "latents": [2, 3]}
+
+
+def value_of(member: Member) -> float:
+    """The score that a run gets: highest near beta = 4, a little more with three latents."""
+    beta, latents = member.run.config.objective.options["beta"], member.run.config.latents
+    return 0.8 - 0.1 * abs(np.log(beta / 4)) + 0.02 * (latents - 2) + 0.001 * member.run.config.seed
+
+
+def finish_all(sweep: Sweep, _: Any) -> None:
+    for member in sweep.todo:
+        finish(member, value_of(member))
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Search:
+    study = Study.of({"base": BASE, "search": SPACE, "seeds": 2}, name="found")
+    search = Search(study, tmp_path_factory.mktemp("search"), target="mig", command="unweave tune found.yaml")
+    search.run(6, Inline(), finish_all)
+    return search
+
+
+@pytest.fixture(scope="module")
+def written(searched: Search) -> Path:
+    return write_sweep_report(Sweep(searched.folder), searched.folder / "page.html")
+
+
+def test_the_page_of_a_search_answers_its_question(
+    searched: Search, written: Path, read: Callable[[Path], Any]
+) -> None:
+    page = read(written)
+    results = searched.results()
+    best = max(results, key=lambda trial: trial.value or 0)
+    assert "Which beta (0.5 to 32, logarithmic) and latents (2 or 3) give the highest MIG?" in page.text
+    assert f"Best of 6 trials: {best.label.partition(': ')[2]}, with MIG {best.value:.3f}" in page.text
+    assert page.pictures[:3] == ["search history", "mig against beta", "mig against latents"]
+    assert not any("reconstruction" in alt or "rate" in alt for alt in page.pictures), "trials are no curve"
+    assert "Which differences are significant" not in page.text
+    rows = [
+        page.text.index(f" {trial.label.partition(': ')[2]} {trial.number} ")
+        for trial in sorted(results, key=lambda trial: -(trial.value or 0))
+    ]
+    assert rows == sorted(rows), "the best trial is the first row"
+
+
+def test_points_are_where_the_search_was(searched: Search, written: Path) -> None:
+    values = {trial.label: trial for trial in searched.results()}
+    for alt, key in (("search history", None), ("mig against beta", "objective.beta")):
+        points = live_points(written, alt)
+        assert len(points) == 6
+        told = {label.rsplit(":", 1)[0]: (x, y) for x, y, label, *_ in points}
+        xs = [told[label][0] for label in values]
+        places = [t.number if key is None else np.log(t.settings[key]) for t in values.values()]
+        slope, start = np.polyfit(places, xs, 1)
+        np.testing.assert_allclose(xs, slope * np.array(places) + start, atol=0.2)
+        ys = [told[label][1] for label in values]
+        slope, start = np.polyfit([t.value for t in values.values()], ys, 1)
+        assert slope < 0
+        np.testing.assert_allclose(ys, slope * np.array([t.value for t in values.values()]) + start, atol=0.2)
+
+
+def test_a_search_that_was_stopped_has_its_values_computed(searched: Search) -> None:
+    sweep = Sweep(searched.folder)
+    complete = found_of(sweep)
+    path = searched.folder / TRIALS
+    stored = json.loads(path.read_text())
+    assert [each["value"] for each in stored["results"]] == [t.value for t in searched.results()]
+    del stored["results"]
+    assert complete is not None
+    artefacts.write_json(path, stored)
+    again = found_of(sweep)
+    assert again is not None
+    np.testing.assert_allclose(
+        [t.value for t in again.trials], [t.value for t in complete.trials], rtol=1e-12
+    )
+
+
+def test_a_collapsed_best_trial_is_said_to_be_one(searched: Search) -> None:
+    found = found_of(Sweep(searched.folder))
+    assert found is not None and found.best is not None
+    assert "But most of its runs have collapsed" in search_answers(found, {found.best.label})[1]
+    assert not any("collapsed" in line for line in search_answers(found))
