@@ -10,17 +10,19 @@ from markupsafe import Markup
 from unweave import artefacts, atomic
 from unweave.errors import UnweaveError
 from unweave.papers import PAPERS
-from unweave.recipes.claims import FindingRecord
+from unweave.recipes.claims import FindingRecord, Verdict
 from unweave.recipes.reproduce import COST, RESULT, Cost, chance, read_result
 from unweave.reports.charts import LARGEST, themed
 from unweave.reports.rendering import image, render, writer
 from unweave.runs.sweep import MANIFEST, Sweep
 
-MEANINGS = {
-    "agrees": "the claim shows (p below 0.05 where chance plays a part), and our number is the published one within "
-    "its interval or tolerance",
-    "same direction": "the claim shows, but our number is not the published one, or the paper gives none",
-    "does not show at this scale": "the claim does not show with the runs of this scale",
+MEANINGS: dict[Verdict, str] = {
+    "agrees": "the claim shows (p below 0.05 where chance plays a part, corrected for the number of tests), and our "
+    "number is the published one within its tolerance, or within an interval that is no wider than half the effect",
+    "same direction": "the claim shows, but our number is not surely the published one, or the paper gives none",
+    "by construction": "an identity or a value that the code solves for: a check of the code, no evidence",
+    "does not show at this scale": "neither direction is sure with the runs of this scale",
+    "opposite": "a significant effect against the claim",
 }
 """What each verdict means."""
 
@@ -123,12 +125,20 @@ def claim_row(found: FindingRecord) -> ClaimRow:
         _number(value) if value is not None else "not finite",
         f"{_number(low)} to {_number(high)}" if low is not None and high is not None else "",
         _number(published) if published is not None else "not given",
-        "exact" if found["p"] is None else chance(found["p"]),
+        _probability(found),
         found["verdict"],
         at,
         span,
         published_at,
     )
+
+
+def _probability(found: FindingRecord) -> str:
+    if found["p"] is None:
+        return "exact"
+    adjusted = found.get("corrected")
+    corrected = "" if adjusted is None or adjusted == found["p"] else f" (Holm: {chance(adjusted)})"
+    return chance(found["p"]) + corrected
 
 
 def _share(value: float, least: float, width: float) -> float:
