@@ -1,6 +1,7 @@
 """How long the explorer's page takes for an image, in Chromium, beside PyTorch on one thread; and sizes.
 
     python benchmarks/explorer.py
+    python benchmarks/explorer.py --rounding RUN     # how far images of 16-bit weights are from PyTorch's, 400 codes
 
 A page with the engine, the kernel and the packed models is opened from a file. For each model the page and PyTorch take
 turns, a few dozen images at a time; medians over the turns. The processor time of the page's thread and of this process
@@ -21,15 +22,16 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import torch
 from playwright.sync_api import Page, sync_playwright
 
+from unweave.explorer.blob import Precision
 from unweave.explorer.kernel.build import BUILT
 from unweave.explorer.packing import Packed, pack
-from unweave.models import TrainedModel
+from unweave.models import TrainedModel, load
 from unweave.runs import Config
 from unweave.training import cpu
 
@@ -68,6 +70,12 @@ globalThis.start = async () => {
   globalThis.image = new Float32Array(model.imageShape.reduce((a, b) => a * b)).fill(0.3);
   model.decode(code);
   return performance.now() - began;
+};
+globalThis.many = (codes) => {
+  const { pixels } = model.decodeMany(codes, codes.length / model.latents);
+  let letters = "";
+  for (const byte of new Uint8Array(pixels.buffer)) letters += String.fromCharCode(byte);
+  return btoa(letters);
 };
 globalThis.work = (what, size, count) => {
   const started = performance.now();
@@ -192,10 +200,29 @@ def measured(model: TrainedModel, folder: Path, browser: Any) -> dict[str, Any]:
         / found.get("torch bare decoder", found["torch decode"])["processor_ms"],
         "ready_elapsed_ms": statistics.median(ready.elapsed),
         "ready_processor_ms": statistics.median(ready.processor),
-        "weights_float16_bytes": len(packed.weights),
+        "weights_fixed16_bytes": len(packed.weights),
         "weights_float32_bytes": len(pack(model, "float32").weights),
         "file_bytes": path.stat().st_size,
     }
+
+
+def rounding(model: TrainedModel, folder: Path, browser: Any) -> dict[str, float]:
+    """The largest difference of a pixel from ``TrainedModel.decode`` over 400 codes of N(0, I), by precision."""
+    codes = np.random.default_rng(0).normal(size=(400, model.latents)).astype(np.float32)
+    expected, found = model.decode(codes), {}
+    for precision in get_args(Precision):
+        path = folder / "page.html"
+        path.write_text(page_of(pack(model, precision)))
+        page = browser.new_page()
+        page.goto(path.as_uri())
+        page.evaluate("start()")
+        for start in range(0, len(codes), 50):
+            text = page.evaluate("many", codes[start : start + 50].ravel().tolist())
+            images = np.frombuffer(base64.b64decode(text), np.float32).reshape(-1, *model.image_shape)
+            difference = float(np.abs(images - expected[start : start + 50]).max())
+            found[precision] = max(found.get(precision, 0.0), difference)
+        page.close()
+    return found
 
 
 def main() -> None:
@@ -203,7 +230,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--only", default="", help="models whose name contains this")
-    only = parser.parse_args().only
+    parser.add_argument("--rounding", help="a run or model: only compare its images by precision")
+    given = parser.parse_args()
+    only = given.only
     cpu.prepare(1)
     browser_path = shutil.which("chromium")
     if browser_path is None:
@@ -218,6 +247,9 @@ def main() -> None:
             executable_path=browser_path, args=["--no-sandbox", "--disable-gpu"]
         )
         results["browser"] = browser.version
+        if given.rounding:
+            print(rounding(load(given.rounding), Path(folder), browser))
+            return
         for name, (words, shape) in MODELS.items():
             if only not in name:
                 continue
@@ -243,7 +275,7 @@ def report(name: str, found: dict[str, Any]) -> None:
         f"  ready after {found['ready_processor_ms']:.0f} ms of the processor, {found['ready_elapsed_ms']:.0f} elapsed"
     )
     print(
-        f"  {found['weights_float16_bytes']:,} bytes of weights in float16, file {found['file_bytes']:,}",
+        f"  {found['weights_fixed16_bytes']:,} bytes of weights in 16 bits, file {found['file_bytes']:,}",
         flush=True,
     )
 

@@ -22,7 +22,7 @@ from unweave.vae import VAE
 
 HERE = Path(__file__).parent
 ENGINE = BUILT.parent.parent / "page" / "engine.js"
-TOLERANCE = {"float32": 1e-5, "float16": 2e-3}
+TOLERANCE = {"float32": 1e-5, "float16": 2e-3, "fixed16": 1e-3}
 
 node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
 
@@ -67,7 +67,7 @@ def test_the_page_encodes_as_pytorch_does(name: str, precision: str, models: Any
     _, images = inputs(model)
     for expected, key in zip(model.model.codes(images), ("means", "deviations"), strict=True):
         got = floats(result[key], *expected.shape)
-        # codes have no fixed range: float16 rounds them in proportion to their size
+        # codes have no fixed range: rounded weights change them in proportion to their size
         scale = 1 if precision == "float32" else max(1, np.abs(expected).max())
         assert np.abs(got - expected).max() < TOLERANCE[precision] * scale, key
         assert len(np.unique(expected)) > 1, "all alike would show nothing"

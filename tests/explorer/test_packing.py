@@ -31,31 +31,54 @@ def test_float16_keeps_eleven_bits_of_large_and_small_weights() -> None:
     for size in (1e-9, 1e-3, 1.0, 1e8):
         values = size * rng.normal(size=1000)
         blob = Blob("float16")
-        place = blob.weights(values)
+        place = blob.weights(values[None], by_row=True)
         assert (place["count"], place["type"], len(blob.content())) == (1000, "float16", 2000)
         back = np.frombuffer(blob.content(), np.float16).astype(np.float64) * place["scale"]
         assert np.abs(back / values - 1).max() <= 2.0**-11
 
 
+@pytest.mark.parametrize("by_row", [True, False])
+def test_fixed16_is_within_half_a_step_of_each_output_whatever_their_sizes(by_row: bool) -> None:
+    rng = np.random.default_rng(0)
+    sizes = np.array([1e-9, 1.0, 0.0, 1e6])
+    values = rng.normal(size=(4, 500)) * sizes[:, None]
+    values[1, 7] = 100.0  # far beyond the others of its output
+    blob = Blob("fixed16")
+    place = blob.weights(values if by_row else values.T.reshape(5, 10, 10, 4), by_row=by_row)
+    content = blob.content()
+    whole = np.frombuffer(content, np.int16, place["count"], place["offset"]).reshape(
+        place["rows"], place["columns"]
+    )
+    steps = np.frombuffer(content, np.float32, place["steps"]["count"], place["steps"]["offset"]).astype(
+        float
+    )
+    back = whole * steps[:, None] if by_row else (whole * steps).T
+    assert (np.abs(back - values) <= 0.5001 * steps[:, None]).all()
+    roots = np.sqrt((values**2).mean(1))
+    assert np.allclose(steps[[0, 3]], roots[[0, 3]] / 4096)
+    assert steps[1] == pytest.approx(100 / 32767)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_descriptions_are_json_and_refer_to_the_whole_blob_once(name: str) -> None:
     model = CASES[name].model()
-    half, single = pack(model), pack(model, "float32")
-    assert json.loads(json.dumps(half.description)) == half.description
-    for packed, width in ((half, 2), (single, 4)):
+    fixed, half, single = pack(model), pack(model, "float16"), pack(model, "float32")
+    assert fixed.description["precision"] == "fixed16"
+    assert json.loads(json.dumps(fixed.description)) == fixed.description
+    for packed in (fixed, half, single):
         spans = []
         for part in ("decoder", "encoder"):
             for operation in packed.description[part]["operations"]:
-                for value in operation.values():
-                    if isinstance(value, dict) and "offset" in value:
-                        size = width if value["type"] == "float16" else 4
-                        spans.append((value["offset"], -(-size * value["count"] // 4) * 4))
+                values = [value for value in operation.values() if isinstance(value, dict)]
+                for value in [*values, *(value["steps"] for value in values if "steps" in value)]:
+                    size = 4 if value["type"] == "float32" else 2
+                    spans.append((value["offset"], -(-size * value["count"] // 4) * 4))
         end = 0
         for start, length in sorted(spans):
             assert start == end
             end = start + length
         assert end == len(packed.weights)
-    assert len(half.weights) < 0.75 * len(single.weights)
+    assert len(half.weights) < len(fixed.weights) < 0.8 * len(single.weights)
 
 
 def test_outside_decoders_likelihoods_and_models_are_not_packable() -> None:

@@ -1,4 +1,4 @@
-"""Many arrays in one block of bytes, as float16 or float32."""
+"""Many arrays in one block of bytes, of 16 or 32 bits a number."""
 
 import math
 from typing import Any, Literal, final
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unweave.errors import UnweaveError
 
-Precision = Literal["float16", "float32"]
+Precision = Literal["fixed16", "float16", "float32"]
 Array = NDArray[np.float64]
 
 
@@ -27,16 +27,22 @@ class NotPackable(UnweaveError):  # noqa: N818  a finding, not a fault: the page
 class Blob:
     """A block of bytes that grows; each array is described by where it is and how it is stored.
 
-    Weights in float16 are divided by a power of two that puts the largest just below 32,768, so that neither large nor
-    small ones are lost: each is rounded by at most one part in 2,048, unless it is 500 million times smaller than the
-    largest. Biases and constants stay float32: there are few.
+    * ``fixed16``: whole numbers times a step for each output of the layer, a 4096th of the root mean square of its
+      weights (more if one of them is eight times as large as that). Weights are off by at most half a step. Deflated,
+      it takes 2 or 3 % more than float16.
+    * ``float16``: divided by a power of two that puts the largest just below 32,768, so that neither large nor small
+      ones are lost: each is rounded by at most one part in 2,048, unless it is 500 million times smaller than the
+      largest. Of the large weights, which matter most, this keeps less.
+    * ``float32``: as they are.
+
+    Biases and constants are always float32: there are few.
 
     Args:
         precision: of the weights.
 
     Example:
         >>> blob = Blob("float16")
-        >>> blob.weights(np.array([1e6, -0.5e6]))
+        >>> blob.weights(np.array([[1e6, -0.5e6]]), by_row=True)
         {'offset': 0, 'count': 2, 'type': 'float16', 'scale': 32.0}
         >>> blob.numbers(np.array([0.25]))
         {'offset': 4, 'count': 1, 'type': 'float32', 'scale': 1.0}
@@ -49,14 +55,28 @@ class Blob:
         self._parts: list[bytes] = []
         self._length = 0
 
-    def weights(self, values: Array) -> dict[str, Any]:
-        """Store an array in the precision of the weights; where it is."""
+    def weights(self, values: Array, *, by_row: bool) -> dict[str, Any]:
+        """Store weights; where they are. ``by_row``: outputs come first, as in linear layers, else last."""
         if self.precision == "float32":
             return self.numbers(values)
         _require_finite(values)
+        if self.precision == "fixed16":
+            return self._fixed(values, by_row)
         largest = float(np.abs(values).max(initial=0))
         scale = 2.0 ** (math.frexp(largest)[1] - 15) if largest else 1.0
         return self._append((values / scale).astype(np.float16), "float16", scale)
+
+    def _fixed(self, values: Array, by_row: bool) -> dict[str, Any]:
+        table = values.reshape(len(values), -1) if by_row else values.reshape(-1, values.shape[-1])
+        axis = 1 if by_row else 0
+        size, largest = np.sqrt((table**2).mean(axis)), np.abs(table).max(axis)
+        steps = np.maximum(size / 4096, largest / 32767)
+        # the page has the steps in float32: what is divided by must be what it multiplies with
+        steps = np.where(steps > 0, steps, 1.0).astype(np.float32).astype(np.float64)
+        whole = np.rint(table / (steps[:, None] if by_row else steps)).clip(-32768, 32767).astype(np.int16)
+        place = self._append(whole, "fixed16", 1.0)
+        rows, columns = table.shape
+        return {**place, "steps": self.numbers(steps), "rows": rows, "columns": columns, "by_row": by_row}
 
     def numbers(self, values: Array) -> dict[str, Any]:
         """Store an array as float32; where it is."""

@@ -191,7 +191,8 @@ def _stored(operation: Operation, blob: Blob) -> Operation:
     made = dict(operation)
     for key, value in operation.items():
         if isinstance(value, np.ndarray):
-            made[key] = blob.weights(value) if key == "weight" else blob.numbers(value)
+            by_row = operation["op"] == "linear"
+            made[key] = blob.weights(value, by_row=by_row) if key == "weight" else blob.numbers(value)
     if operation["op"] == "linear":
         made["outputs"], made["inputs"] = operation["weight"].shape
     elif "weight" in operation:

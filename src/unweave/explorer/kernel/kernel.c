@@ -78,6 +78,21 @@ void EXPORT(expand)(const unsigned short *half, float *out, int count, float sca
 	}
 }
 
+/* count whole numbers of 16 bits (rounded up to a multiple of 4) to float32. */
+void EXPORT(expand_fixed)(const short *whole, float *out, int count)
+{
+	for (int i = 0; i < count; i += 4)
+		STORE(out + i, wasm_f32x4_convert_i32x4(wasm_i32x4_load16x4(whole + i)));
+}
+
+/* values (rows, columns) times the step of their row, or of their column. */
+void EXPORT(rescale)(float *values, const float *steps, int rows, int columns, int by_row)
+{
+	for (int r = 0; r < rows; r++, values += columns)
+		for (int c = 0; c < columns; c++)
+			values[c] *= steps[by_row ? r : c];
+}
+
 /* Kernels (size, size, inputs, outputs) -> (blocks of 8 outputs, taps down, taps across, pitch, 8), zeros in the rest.
  * Only the taps first + step * i are taken, in this order, for a phase of an up-convolution; inputs from `skip` on. */
 void EXPORT(arrange)(const float *kernels, float *out, int size, int inputs, int outputs, int skip, int used, int pitch,

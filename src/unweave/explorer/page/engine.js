@@ -10,7 +10,7 @@
   "use strict";
 
   const FORMAT = 1;
-  const STAGE = 1 << 16; // float16 numbers that are expanded at a time
+  const STAGE = 1 << 16; // numbers of 16 bits that are expanded at a time
 
   const sides = (size) => size.join(" x ");
   const roundUp = (count, multiple) => Math.ceil(count / multiple) * multiple;
@@ -141,19 +141,23 @@
 
     // The array of a description, as float32, in memory that is allocated already.
     expand(tensor, address) {
+      const { kernel, memory } = this;
       const { offset, count, type, scale } = tensor;
-      const bytes = this.weights.subarray(offset, offset + count * (type === "float16" ? 2 : 4));
+      const bytes = this.weights.subarray(offset, offset + count * (type === "float32" ? 4 : 2));
       if (type === "float32") {
-        new Uint8Array(this.kernel.memory.buffer, address, bytes.length).set(bytes);
+        new Uint8Array(kernel.memory.buffer, address, bytes.length).set(bytes);
         return;
       }
-      this.memory.temporarily(() => {
-        const stage = this.memory.allocate(STAGE / 2);
+      memory.temporarily(() => {
+        const stage = memory.allocate(STAGE / 2);
         for (let done = 0; done < count; done += STAGE) {
           const part = bytes.subarray(2 * done, Math.min(bytes.length, 2 * (done + STAGE)));
-          new Uint8Array(this.kernel.memory.buffer, stage, part.length).set(part);
-          this.kernel.expand(stage, address + 4 * done, part.length / 2, scale);
+          new Uint8Array(kernel.memory.buffer, stage, part.length).set(part);
+          if (type === "float16") kernel.expand(stage, address + 4 * done, part.length / 2, scale);
+          else kernel.expand_fixed(stage, address + 4 * done, part.length / 2);
         }
+        const { steps, rows, columns, by_row: byRow } = tensor;
+        if (type === "fixed16") kernel.rescale(address, this.array(steps), rows, columns, Number(byRow));
       });
     }
 
@@ -225,18 +229,16 @@
       return value;
     }
 
-    constants(operation, place) {
-      return this.once(`constants ${place}`, () => [this.array(operation.scale), this.array(operation.shift)]);
+    constants({ scale, shift }, place) {
+      return this.once(`constants ${place}`, () => [scale, shift].map((tensor) => this.array(tensor)));
     }
 
     unflatten(operation, place, value) {
       const { kernel } = this;
       const [channels, height, width] = operation.shape;
       const out = this.maps(place, channels, height, width, roundUp(channels, 8));
-      const { start, pitch, row } = out;
-      this.calls.push(() =>
-        kernel.relay(value.start, channels, channels * width, start, pitch, row, channels, height, width),
-      );
+      const layout = [value.start, channels, channels * width, out.start, out.pitch, out.row, channels, height, width];
+      this.calls.push(() => kernel.relay(...layout));
       return out;
     }
 
@@ -244,9 +246,8 @@
       const { kernel } = this;
       const { channels, height, width, pitch, row } = value;
       const out = new Vector(this.memory, channels * height * width);
-      this.calls.push(() =>
-        kernel.relay(value.start, pitch, row, out.start, channels, channels * width, channels, height, width),
-      );
+      const layout = [value.start, pitch, row, out.start, channels, channels * width, channels, height, width];
+      this.calls.push(() => kernel.relay(...layout));
       return out;
     }
 
@@ -523,9 +524,8 @@
       const [scale, shift] = [memory.numbers(output.scale), memory.numbers(output.shift)];
       const image = memory.allocate(roundUp(channels * height * width, 4));
       const logits = Number(output.kind === "sigmoid");
-      program.calls.push(() =>
-        kernel.image_out(...[maps.start, maps.pitch, maps.row, scale, shift, logits, image, channels, height, width]),
-      );
+      const layout = [maps.start, maps.pitch, maps.row, scale, shift, logits, image, channels, height, width];
+      program.calls.push(() => kernel.image_out(...layout));
       return { program, input, image };
     }
 
@@ -537,9 +537,8 @@
       const [means, deviations] = [memory.numbers(mean), memory.numbers(deviation)];
       const program = new Program(memory, weights, operations, new Map());
       const maps = program.maps(-1, channels, height, width, channels);
-      program.calls.push(() =>
-        kernel.image_in(...[image, means, deviations, maps.start, maps.pitch, maps.row, channels, height, width]),
-      );
+      const layout = [image, means, deviations, maps.start, maps.pitch, maps.row, channels, height, width];
+      program.calls.push(() => kernel.image_in(...layout));
       return { program, image, features: program.build(maps, null) };
     }
 
