@@ -157,3 +157,10 @@ def test_packing_leaves_the_model_as_it_is() -> None:
     before = {name: tensor.clone() for name, tensor in model.model.state_dict().items()}
     pack(model)
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.model.state_dict().items())
+
+
+@pytest.mark.parametrize("name", ["Gaussian, a variance per output", "Gaussian, a variance per output, MLP"])
+def test_decoded_variances_which_no_picture_shows_are_left_out(name: str) -> None:
+    case = CASES[name]
+    *_, last = pack(case.model()).description["decoder"]["operations"]
+    assert (last["shape"][0] if last["op"] == "unflatten" else last["outputs"]) == case.shape[0]
