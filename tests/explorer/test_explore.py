@@ -214,7 +214,7 @@ def test_the_command_writes_a_page_of_a_kept_model(tmp_path: Path, monkeypatch: 
     assert result.exit_code == 0, result.output
     assert "page.html (" in result.output.replace("\n", "")
     [run] = facts_of(tmp_path / "page.html")["runs"]
-    assert run["description"]["precision"] == "float16"
+    assert run["description"]["precision"] == "fixed16"
     assert run["order"][:2] == [1, 0], "the latents with the largest KL in models/dsprites-vae/scores.json"
     assert [verdict for verdict, _ in verdicts(tmp_path / "page.html")] == ["fine"]
 

@@ -148,6 +148,20 @@ def test_a_link_brings_everything_back(fresh: Any, written: Path, open_page: Cal
     assert other.page.input_value("#between-slider") == "0.25"
     assert not other.page.is_checked("#follow")
     assert other.page.locator("#pinned-a canvas").count() == 2
+    other.page.locator("#factor-sliders input").nth(1).evaluate(
+        "input => { input.value = 2; input.dispatchEvent(new Event('input')); }"
+    )
+    other.page.wait_for_selector("#source:has-text('by its factors')")
+    other.settle()
+    assert "error" in other.page.inner_text("#cards")
+    link, codes = other.page.evaluate("location.hash"), other.codes()
+    other.page.goto("about:blank")
+    other.open(link)
+    other.page.wait_for_selector("#source:has-text('by its factors')")
+    other.settle()
+    assert (other.codes(), other.page.evaluate("location.hash")) == (codes, link)
+    assert other.page.locator("#factor-sliders input").nth(1).input_value() == "2"
+    assert "error" in other.page.inner_text("#cards")
     other.page.goto("about:blank")
     other.open("#runs=other.models&z=AAAA")
     assert other.problem() == "The link is of another page: it names other models."

@@ -28,5 +28,5 @@ def explore(models: tuple[str, ...], path: Path, is_exact: bool, quiet: bool) ->
         from unweave.explorer import write_explorer
 
     prepare_logging(quiet)
-    written = write_explorer(list(models), path, precision="float32" if is_exact else "float16")
+    written = write_explorer(list(models), path, precision="float32" if is_exact else "fixed16")
     print_line(f"page: {written.resolve()} ({written.stat().st_size / 1e6:.1f} MB)", quiet=quiet)

@@ -10,11 +10,11 @@ import numpy as np
 
 from unweave import atomic
 from unweave.errors import UnweaveError
+from unweave.explorer.blob import Precision
 from unweave.explorer.data_pictures import first_data
 from unweave.explorer.document import document, encoded
 from unweave.explorer.subject import Subject, check_images, subject
 from unweave.models import TrainedModel, load
-from unweave.models.saving import Precision
 from unweave.reports.run_summary import run_labels
 from unweave.runs.run import Run
 
@@ -31,7 +31,7 @@ def write_explorer(
     *,
     title: str | None = None,
     intro: str = "",
-    precision: Precision = "float16",
+    precision: Precision = "fixed16",
 ) -> Path:
     """Writes one HTML file in which the codes of models can be moved, and returns its path; it loads nothing.
 
@@ -40,7 +40,7 @@ def write_explorer(
         path: the HTML file.
         title: of the page.
         intro: a paragraph below it.
-        precision: of the weights in it; ``float32`` doubles the page.
+        precision: of the weights in it, see :func:`unweave.explorer.packing.pack`; ``float32`` doubles the page.
 
     Example:
         >>> import tempfile
@@ -74,7 +74,7 @@ def write_explorer(
         intro=intro,
         verdicts=[line for each in subjects for line in _verdicts(each, many=len(subjects) > 1)]
         + ([("note", "", missing)] if missing else []),
-        stride=2 if precision == "float16" else 4,
+        stride=4 if precision == "float32" else 2,
     )
     atomic.write(Path(path), text.encode())
     return Path(path)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave.errors import UnweaveError
-from unweave.explorer.blob import NotPackable
+from unweave.explorer.blob import NotPackable, Precision
 from unweave.explorer.data_pictures import STARTS, DataPictures
 from unweave.explorer.latent_facts import LatentFacts, latent_facts
 from unweave.explorer.packing import pack
@@ -17,7 +17,6 @@ from unweave.metrics import Score
 from unweave.metrics.elbo import USED_SCALE
 from unweave.models import TrainedModel
 from unweave.models.encode import Encoding
-from unweave.models.saving import Precision
 from unweave.models.traverse import center
 from unweave.reports.health import Health, evidence, explained_variance, judge
 from unweave.runs import publishing
@@ -38,7 +37,7 @@ class Subject:
     Example:
         >>> from unweave.runs import Config
         >>> model = TrainedModel.untrained(Config.read(words=["data=circles", "latents=2"]), (3, 32, 32))
-        >>> subject(model, "circles", None, "float16").facts["order"]
+        >>> subject(model, "circles", None, "fixed16").facts["order"]
         [0, 1]
     """
 
@@ -62,7 +61,7 @@ def subject(model: TrainedModel, label: str, pictures: DataPictures | None, prec
     Example:
         >>> from unweave.runs import Config
         >>> model = TrainedModel.untrained(Config.read(words=["data=circles", "latents=2"]), (3, 32, 32))
-        >>> subject(model, "circles", None, "float16").health.verdict
+        >>> subject(model, "circles", None, "fixed16").health.verdict
         'unknown'
     """
     check_images(model)

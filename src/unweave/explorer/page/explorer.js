@@ -131,8 +131,11 @@ class Explorer {
 
   buildFactors() {
     const frames = this.data?.frames;
-    if (!frames) return;
-    byId("factors").hidden = false;
+    byId("factors").hidden = !this.data?.factors?.names.length;
+    if (!frames) {
+      byId("factors-note").textContent = `${this.data?.name} cannot draw every combination of its factors, so there is nothing to move here.`;
+      return;
+    }
     this.at = [...frames.start];
     const { names, columns } = this.data.factors;
     byId("factors-note").textContent = (this.canEncode ? "The picture that the data set draws, and what each model makes of it." : "The picture that the data set draws.")
@@ -169,42 +172,55 @@ class Explorer {
     const { frames } = this.data;
     if (frames.kind === "cross") this.at = [...frames.start];
     this.at[column] = level;
+    this.take(...(await this.frame()));
+  }
+
+  // The picture of the factors, and what it is.
+  async frame() {
+    const { frames } = this.data;
     this.showFactors();
     this.frames ??= Sheet.open(frames.sheet);
     const sheet = await this.frames, number = this.frameNumber();
     const told = frames.heldOut.includes(number) ? "the data set, a combination never seen in training" : "the data set, by its factors";
-    this.take(sheet.picture(number), { told, link: `f${this.at.join("-")}` });
+    return [sheet.picture(number), { told, link: `f${this.at.join("-")}` }];
   }
 
   // Going somewhere.
 
   // Every model that can encodes the picture and goes to its code.
   take(picture, source) {
-    for (const run of this.runs) {
-      if (run.model.canEncode) run.code = run.model.encode(prepare(picture, run.preparation));
-    }
     this.setSource(picture, source);
+    for (const run of this.runs) if (run.own) run.code = run.own.code;
     this.show();
   }
 
+  // The picture beside those of the models, and what each model sees of it; none: a place to drop one.
   setSource(picture, source) {
     this.state.source = { ...source, picture };
+    for (const run of this.runs) {
+      const isSeen = picture && run.model.canEncode, prepared = isSeen && prepare(picture, run.preparation);
+      run.own = isSeen ? { picture: prepared, code: run.model.encode(prepared) } : null;
+    }
     this.hint.hidden = Boolean(picture);
     this.picture.hidden = !picture;
     this.told.textContent = source.told || "";
     if (!picture) return;
-    const run = this.runs.find((each) => each.model.canEncode) || this.runs[0];
-    draw(this.picture, prepare(picture, run.preparation));
+    draw(this.picture, this.runs.find((run) => run.own)?.own.picture || prepare(picture, this.runs[0].preparation));
     this.picture.setAttribute("role", "img");
     this.picture.setAttribute("aria-label", source.told);
-    for (const each of this.runs) each.own = each.model.canEncode ? { code: each.code, picture: prepare(picture, each.preparation) } : null;
   }
 
   startFrom(i) {
     for (const run of this.runs) {
       if (!run.model.canEncode && run.points) run.code = run.model.settle(run.points.slice(i * run.size, (i + 1) * run.size));
     }
-    this.take(this.starts.picture(i), { told: `picture ${i + 1} of the data`, link: `d${i}` });
+    this.setStart(i);
+    for (const run of this.runs) if (run.own) run.code = run.own.code;
+    this.show();
+  }
+
+  setStart(i) {
+    this.setSource(this.starts.picture(i), { told: `picture ${i + 1} of the data`, link: `d${i}` });
   }
 
   goToDraw(i) {
@@ -308,9 +324,9 @@ class Explorer {
 
   show() {
     this.queue = [];
-    cancelAnimationFrame(this.frame);
+    cancelAnimationFrame(this.drawing);
     clearTimeout(this.resting);
-    this.frame = requestAnimationFrame(() => this.showNow(true));
+    this.drawing = requestAnimationFrame(() => this.showNow(true));
   }
 
   showNow(isMoving) {
@@ -338,7 +354,7 @@ class Explorer {
 
   // How far the reconstruction is from the picture, as long as the code is the picture's own.
   errorOf(run) {
-    if (!this.state.source.picture || !run.own || run.own.code !== run.code) return "";
+    if (!run.own?.code.every((value, j) => value === run.code[j])) return "";
     const { pixels } = run.model.decode(run.code), wanted = run.own.picture.pixels;
     let sum = 0;
     for (let i = 0; i < wanted.length; i++) sum += (pixels[i] - wanted[i]) ** 2;
@@ -426,19 +442,15 @@ class Explorer {
 
   restoreSource(from) {
     const numbers = from.slice(1).split("-").map(Number);
-    if (from[0] === "d" && this.starts && numbers[0] < this.starts.facts.count) this.startFrom(numbers[0]);
-    else if (from[0] === "f" && this.at && numbers.length === this.at.length && numbers.every((n, k) => n in this.data.frames.levels[k])) this.restoreFrame(numbers);
+    const isFrame = from[0] === "f" && this.at?.length === numbers.length && numbers.every((n, k) => n in this.data.frames.levels[k]);
+    if (isFrame) this.restoreFrame(numbers);
+    else if (from[0] === "d" && this.starts && numbers[0] >= 0 && numbers[0] < this.starts.facts.count) this.setStart(numbers[0]);
     else this.setSource(null, { told: "", link: "" });
   }
 
   async restoreFrame(numbers) {
-    const codes = () => this.runs.map((run) => run.code), kept = new Promise((done) => setTimeout(() => done(codes())));
     this.at = numbers;
-    this.showFactors();
-    this.frames ??= Sheet.open(this.data.frames.sheet);
-    const sheet = await this.frames, wanted = await kept;
-    this.take(sheet.picture(this.frameNumber()), { told: "the data set, by its factors", link: `f${numbers.join("-")}` });
-    this.runs.forEach((run, i) => (run.code = wanted[i]));
+    this.setSource(...(await this.frame()));
     this.show();
   }
 
@@ -504,7 +516,7 @@ async function begin() {
   byId("explorer").hidden = false;
   if (!app.restore()) app.reset();
   app.say("");
-  cancelAnimationFrame(app.frame);
+  cancelAnimationFrame(app.drawing);
   app.showNow(true);
   document.documentElement.dataset.ready = performance.now().toFixed(1);
   window.UnweaveExplorer = {

@@ -158,7 +158,8 @@ class Plane {
     pen.lineTo(side, zeroY);
     pen.stroke();
     this.dots(pen, place, across, up);
-    const [x, y] = place(run.code[across], run.code[up]);
+    // A code beyond the plane, as of a picture unlike the data, stands at its edge.
+    const [x, y] = place(run.code[across], run.code[up]).map((at) => Math.min(side - 9, Math.max(9, at)));
     pen.beginPath();
     pen.arc(x, y, 8, 0, 2 * Math.PI);
     pen.fillStyle = colourOf("--ground");
