@@ -75,6 +75,8 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
     main = main_score(sweep.target, scored)
     searched = {} if found is None else search_panels(found, sweep.variants, link)
     figures = {**searched, **sweep_figures(variants, scored, main, link, joined=found is None)}
+    # Before they are saved: a figure that has been drawn once is arranged a little differently the next time.
+    pictures = {name: _chart(name, panel) for name, panel in figures.items()}
     if path is None:
         save_figures(
             {name: panel.figure for name, panel in figures.items()}, sweep.folder / "pictures", *KINDS
@@ -96,7 +98,7 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
         main=None if main is None else explanation_of(main),
         columns=[explanation_of(name) for name in page_order(scored)],
         rows=_mean_rows(variants, scored),
-        pictures={name: _chart(name, panel) for name, panel in figures.items()},
+        pictures=pictures,
         lines=series_names(variants),
         curves=[name for name in figures if name.endswith(("-against-reconstruction", "rate-distortion"))],
         panels=[name for name in figures if name.startswith("score-")],
