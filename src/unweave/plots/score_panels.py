@@ -90,7 +90,7 @@ def score_against(
             color = PALETTE[number % len(PALETTE)]
             kept = [(place, found) for place, values in line if (found := possible(values, limits))]
             for place, values in kept:
-                axes.plot([place] * len(values), values, "o", markersize=3.2, color=color, alpha=0.55, mew=0)
+                axes.plot([place] * len(values), values, "o", markersize=3.8, color=color, alpha=0.7, mew=0)
             means = [(place, seed_interval(values, limits)) for place, values in kept]
             if joined:
                 axes.plot([p for p, _ in means], [m.mean for _, m in means], "-", color=color, label=name)
