@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -66,9 +66,7 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
     """
     page_path = Path(path) if path is not None else sweep.folder / "report.html"
     if runs:
-        for member in sweep.members:
-            if member.run.status == "finished":
-                write_run_report(member.run)
+        _write_run_pages(sweep.members)
     link = _links_from(page_path.parent)
     variants, found = variants_of(sweep), found_of(sweep)
     scored = variant_scores(variants)
@@ -106,16 +104,29 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
         tests=tests,
         level=LEVEL,
         ranked=_ranked_traversals(variants, main) if main else {},
-        unfinished=[member for member in sweep.members if member.run.status != "finished"],
-        duration=duration(sum(member.run.seconds for member in sweep.members)),
-        shared=_shared_settings(sweep.members),
-        runs=[(link(member), _run_row(member, page_order(scored))) for member in sweep.members],
-        pages=sum(link(member).endswith(".html") for member in sweep.members),
-        versions=_versions(sweep.members),
+        **_about_runs(sweep.members, page_order(scored), link),
         writer=writer(),
     )
     atomic.write(page_path, page)
     return page_path
+
+
+def _about_runs(members: Sequence[Member], names: Sequence[str], link: Linked) -> dict[str, Any]:
+    """What a page says of single runs: which did not finish, how long all took, what they share, where they are."""
+    return {
+        "unfinished": [member for member in members if member.run.status != "finished"],
+        "duration": duration(sum(member.run.seconds for member in members)),
+        "shared": _shared_settings(members),
+        "runs": [(link(member), _run_row(member, names)) for member in members],
+        "pages": sum(link(member).endswith(".html") for member in members),
+        "versions": _versions(members),
+    }
+
+
+def _write_run_pages(members: Sequence[Member]) -> None:
+    for member in members:
+        if member.run.status == "finished":
+            write_run_report(member.run)
 
 
 def _chart(name: str, panel: Panel) -> Markup:
