@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from tests.reports.test_page import Blobs, CenterOfMass, FakeRun
 from tests.reports.test_sweep_report import sweep_of
+
 from unweave.reports import write_comparison_report, write_run_report, write_sweep_report
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="pip install playwright")

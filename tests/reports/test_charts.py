@@ -1,4 +1,4 @@
-"""Inline figures: the same marks as the file for papers, in the colours of the page, with points where they are drawn."""
+"""Inline figures: the marks of the file for papers in the colours of the page, with points where they are drawn."""
 
 import html
 import json

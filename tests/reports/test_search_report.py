@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-
 from tests.reports.test_sweep_report import BASE, finish, live_points
+
 from unweave import artefacts
 from unweave.reports import write_sweep_report
 from unweave.reports.search import found_of, search_answers

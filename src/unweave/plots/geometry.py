@@ -142,6 +142,7 @@ def grid_panel(
         if least_span and np.isfinite(places).all() and float(np.ptp(places, axis=0).max()) < least_span:
             x, y = places.mean(axis=0)
             half = least_span / 2
+            axes.set_aspect("equal", adjustable="box")
             axes.set(xlim=(x - half, x + half), ylim=(y - half, y + half))
         axes.set(xlabel=labels[0], ylabel=labels[1], title=title)
     return figure

@@ -90,13 +90,13 @@ def score_against(
             color = PALETTE[number % len(PALETTE)]
             kept = [(place, found) for place, values in line if (found := possible(values, limits))]
             for place, values in kept:
-                axes.plot([place] * len(values), values, "o", markersize=3.2, color=color, alpha=0.55, mew=0)
+                axes.plot([place] * len(values), values, "o", markersize=3.8, color=color, alpha=0.7, mew=0)
             means = [(place, seed_interval(values, limits)) for place, values in kept]
             if joined:
                 axes.plot([p for p, _ in means], [m.mean for _, m in means], "-", color=color, label=name)
-            for place, found in means:
-                if found.low is not None and found.high is not None:
-                    axes.plot([place, place], [found.low, found.high], color=color, linewidth=1.1)
+            for place, mean in means:
+                if mean.low is not None and mean.high is not None:
+                    axes.plot([place, place], [mean.low, mean.high], color=color, linewidth=1.1)
         spread_axis(axes, places)
         axes.set(xlabel=x, title=title)
         _stay_within(axes, limits)

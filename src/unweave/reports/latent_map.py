@@ -136,8 +136,8 @@ def latent_map_figures(run: Run, scores: Mapping[str, Score], order: Sequence[in
             names = [_short(found.latent_names[j]) for j in order]
             made[f"map-{key}"] = factor_map(values[list(order)].T, found.factor_names, names, title)
     curves = [
-        (factor, _short(found.latent_names[best]), *quantiles)
-        for factor, best, *quantiles in _followed(encoded, found)
+        (factor, _short(found.latent_names[best]), values, low, middle, high)
+        for factor, best, values, low, middle, high in _followed(encoded, found)
     ]
     return {**made, "responses": response_curves(curves)}
 

@@ -79,7 +79,7 @@ def traversal_sheet(summary: RunSummary, most: int | None = None) -> Sheet:
     values = np.linspace(low, high, summary.traversals.shape[1])
     ticks = [f"{value:+.1f}".replace("+0.0", "0").replace("-", "−") for value in values]
     notes = [f"KL {summary.kl[j]:.2f}" for j in order]
-    return Sheet(strips(summary.traversals[: len(order)], alts), names, notes, ticks)
+    return Sheet(strips(list(summary.traversals[: len(order)]), alts), names, notes, ticks)
 
 
 def geometry_groups(summaries: Sequence[RunSummary]) -> list[LinkedPanels]:
@@ -159,7 +159,10 @@ def _factor_panel(grid: GridEmbedding, chosen: NDArray[np.int64]) -> Markup:
     figure = plots.grid_panel(
         grid.factors, grid.factors, title="factors", labels=grid.names, held_out=grid.held_out
     )
-    points = [LivePoint(*grid.factors[i].tolist(), _place(grid, i), k) for k, i in enumerate(chosen.tolist())]
+    points = [
+        LivePoint(float(grid.factors[i, 0]), float(grid.factors[i, 1]), _place(grid, i), k)
+        for k, i in enumerate(chosen.tolist())
+    ]
     return chart(figure, f"a grid over {grid.names[0]} and {grid.names[1]}", points=points)
 
 

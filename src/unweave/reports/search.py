@@ -75,8 +75,9 @@ def found_of(sweep: Sweep) -> Found | None:
         else:
             reason = results[number][1] if number < len(results) else ""
             trials.append(_computed(planned, members.get(planned.label, []), sweep.target, reason))
-    score = next((m.run.scores[sweep.target] for m in sweep.members if sweep.target in m.run.scores), {})
-    return Found(sweep.target, bool(score.get("higher_is_better", True)), dict(space), tuple(trials))
+    scores = [m.run.scores[sweep.target] for m in sweep.members if sweep.target in m.run.scores]
+    higher = bool(scores[0].get("higher_is_better", True)) if scores else True
+    return Found(sweep.target, higher, dict(space), tuple(trials))
 
 
 def _computed(trial: Trial, members: Sequence[Member], target: str, reason: str) -> Trial:

@@ -4,7 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from markupsafe import Markup
@@ -66,15 +66,15 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
     """
     page_path = Path(path) if path is not None else sweep.folder / "report.html"
     if runs:
-        for member in sweep.members:
-            if member.run.status == "finished":
-                write_run_report(member.run)
+        _write_run_pages(sweep.members)
     link = _links_from(page_path.parent)
     variants, found = variants_of(sweep), found_of(sweep)
     scored = variant_scores(variants)
     main = main_score(sweep.target, scored)
     searched = {} if found is None else search_panels(found, sweep.variants, link)
     figures = {**searched, **sweep_figures(variants, scored, main, link, joined=found is None)}
+    # Before they are saved: a figure that has been drawn once is arranged a little differently the next time.
+    pictures = {name: _chart(name, panel) for name, panel in figures.items()}
     if path is None:
         save_figures(
             {name: panel.figure for name, panel in figures.items()}, sweep.folder / "pictures", *KINDS
@@ -96,7 +96,7 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
         main=None if main is None else explanation_of(main),
         columns=[explanation_of(name) for name in page_order(scored)],
         rows=_mean_rows(variants, scored),
-        pictures={name: _chart(name, panel) for name, panel in figures.items()},
+        pictures=pictures,
         lines=series_names(variants),
         curves=[name for name in figures if name.endswith(("-against-reconstruction", "rate-distortion"))],
         panels=[name for name in figures if name.startswith("score-")],
@@ -104,16 +104,29 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
         tests=tests,
         level=LEVEL,
         ranked=_ranked_traversals(variants, main) if main else {},
-        unfinished=[member for member in sweep.members if member.run.status != "finished"],
-        duration=duration(sum(member.run.seconds for member in sweep.members)),
-        shared=_shared_settings(sweep.members),
-        runs=[(link(member), _run_row(member, page_order(scored))) for member in sweep.members],
-        pages=sum(link(member).endswith(".html") for member in sweep.members),
-        versions=_versions(sweep.members),
+        **_about_runs(sweep.members, page_order(scored), link),
         writer=writer(),
     )
     atomic.write(page_path, page)
     return page_path
+
+
+def _about_runs(members: Sequence[Member], names: Sequence[str], link: Linked) -> dict[str, Any]:
+    """What a page says of single runs: which did not finish, how long all took, what they share, where they are."""
+    return {
+        "unfinished": [member for member in members if member.run.status != "finished"],
+        "duration": duration(sum(member.run.seconds for member in members)),
+        "shared": _shared_settings(members),
+        "runs": [(link(member), _run_row(member, names)) for member in members],
+        "pages": sum(link(member).endswith(".html") for member in members),
+        "versions": _versions(members),
+    }
+
+
+def _write_run_pages(members: Sequence[Member]) -> None:
+    for member in members:
+        if member.run.status == "finished":
+            write_run_report(member.run)
 
 
 def _chart(name: str, panel: Panel) -> Markup:
