@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
 from unweave.metrics.counted import FEWEST as LEAST
-from unweave.metrics.counted import TOO_FEW, CountedScore
+from unweave.metrics.counted import STEADY, TOO_FEW, CountedScore
 from unweave.metrics.information import JointCounts, neighbour_information
 from unweave.metrics.linear import AS_GOOD, Loss, Softmax, fit_softmax
 from unweave.metrics.ranges import Ends
@@ -58,7 +58,7 @@ def infomec(
     cells, if the range of the codes moves the bins or the active latents, or if a latent can hardly be told from noise,
     and there are none with heavy tails or a latent that is active in some samples only, see
     :class:`~unweave.metrics.counted.CountedScore`. Neighbours have none; the last has none if a value has fewer than
-    ten codes for a weight of its classifier.
+    thirty codes for a weight of its classifier.
 
     Args:
         codes: (n, latents) posterior means.
@@ -133,8 +133,17 @@ class _Focused(CountedScore):
         return _focus(self._turned(information / _entropies(self.joint)))
 
     def corrected(self, joint: JointCounts) -> float:
-        known = np.where(self.silent[:, None], 0.0, joint.unbiased())
+        known = np.where(self.nothing, 0.0, joint.unbiased())
         return float(_focus(self._turned(known / _entropies(joint))))
+
+    @property
+    def nothing(self) -> NDArray[np.bool_]:
+        """All that chance explains: of 0 / 0 for a factor that no latent knows, what is counted would decide."""
+        return self.silent[:, None] | ~self.joint.represented()[0]
+
+    def uncertain(self, plain: float, corrected: float, error: float) -> bool:
+        """The score is a ratio of informations: what is left of their bias is about the square of the correction."""
+        return (plain - corrected) ** 2 > STEADY * error
 
     def slopes(self, information: Floats) -> tuple[Floats, Floats]:
         entropies = _entropies(self.joint)
@@ -154,7 +163,7 @@ def _spans(
     if np.any(np.abs(spans - least) < 3 * np.hypot(*errors)):
         return no_span(_HARDLY_ACTIVE), no_span(_HARDLY_ACTIVE)
     grown = np.ptp(ends.wider(), axis=0)
-    limit = np.array_equal(active, grown > grown.max() * ACTIVE_SHARE)
+    limit = np.array_equal(active, grown > grown.max() * ACTIVE_SHARE) and not joint.represented()[1].any()
     plain, found = _known(joint), []
     for of_latents in (True, False):
         value = float(_focus(plain.T if of_latents else plain))
@@ -215,8 +224,8 @@ def _focus(shares: Floats) -> Floats:
     return np.clip(((top - 1 / rows) / (1 - 1 / rows)).mean(axis=-1), 0.0, 1.0)
 
 
-FEWEST = 10
-"""Codes of a value for each weight of its classifier, below which the optimism of a fit is not known."""
+FEWEST = 30
+"""Codes of a value for each weight of its classifier, below which the optimism of a fit is not known well enough."""
 
 
 def _explicitness(codes: Floats, classes: Integers, interval: bool) -> tuple[float, Span]:
@@ -260,7 +269,9 @@ def _fit(z: Floats, column: Integers, start: Softmax | None = None) -> _Fit:
     weights = (len(z) / (len(present) * np.bincount(labels)))[labels]
     # So small a penalty changes nothing but that weights stay finite where classes can be separated.
     enough = 1e-9 if start is None else AS_GOOD
-    model = fit_softmax(z, labels, len(present), ridge=1e-9, sample_weights=weights, start=start, enough=enough)
+    model = fit_softmax(
+        z, labels, len(present), ridge=1e-9, sample_weights=weights, start=start, enough=enough
+    )
     losses = -model.log_probabilities(z)[np.arange(len(z)), labels]
     return _Fit(model, labels, weights, losses, 1 - float(np.mean(losses)) / float(np.log(len(present))))
 
