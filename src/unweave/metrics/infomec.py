@@ -142,8 +142,12 @@ class _Focused(CountedScore):
         return self.silent[:, None] | ~self.joint.represented()[0]
 
     def uncertain(self, plain: float, corrected: float, error: float) -> bool:
-        """The score is a ratio of informations: what is left of their bias is about the square of the correction."""
-        return (plain - corrected) ** 2 > STEADY * error
+        """The score is a ratio of informations: what is left of their bias is about the square of the correction.
+
+        That chance counts nothing is no part of it.
+        """
+        biased = float(self.plain(np.where(self.nothing, 0.0, self.joint.information)))
+        return (biased - corrected) ** 2 > STEADY * error
 
     def slopes(self, information: Floats) -> tuple[Floats, Floats]:
         entropies = _entropies(self.joint)
@@ -226,6 +230,8 @@ def _focus(shares: Floats) -> Floats:
 
 FEWEST = 30
 """Codes of a value for each weight of its classifier, below which the optimism of a fit is not known well enough."""
+FEWEST_SEPARATED = 10
+"""Likewise where classes are separated, which so many codes are not by chance."""
 
 
 def _explicitness(codes: Floats, classes: Integers, interval: bool) -> tuple[float, Span]:
@@ -238,7 +244,8 @@ def _explicitness(codes: Floats, classes: Integers, interval: bool) -> tuple[flo
     if not interval:
         return value, no_span()
     fewest = min(int(np.bincount(fit.labels).min()) for fit in fits)
-    if fewest < FEWEST * (z.shape[1] + 1):
+    separated = value > 1 - 1e-6  # all codes agree
+    if fewest < (FEWEST_SEPARATED if separated else FEWEST) * (z.shape[1] + 1):
         return value, no_span("a value has too few codes for the weights of its classifier")
     order = np.random.default_rng(0).permutation(n)
     halves = [
@@ -247,7 +254,7 @@ def _explicitness(codes: Floats, classes: Integers, interval: bool) -> tuple[flo
     ]
     centre = float(np.clip(2 * value - np.mean(halves), 0.0, 1.0))
     influence = np.mean([_effect(z, fit) for fit in fits], axis=0)
-    if value > 1 - 1e-6:  # separated: all codes agree
+    if separated:
         centre, influence = value, np.zeros(n)
     return value, span_of(value, centre, *interval_of_terms(centre, influence))
 
