@@ -247,7 +247,7 @@ def coverage() -> str:
     harness = _harness("coverage")
     rows = harness.table(json.loads(COVERAGE.read_text()))
     return (
-        f"How often the intervals cover, in percent of 400 repetitions (seed {harness.SEED}), for eight kinds of representation that\n"
+        f"How often the intervals cover, in percent of 400 repetitions (seed {harness.SEED}; SAP, InfoMEC: 37), for eight kinds of representation that\n"
         "`tests/metrics/coverage.py` defines. The truth is that of independent large samples, or, where the score says that its interval covers\n"
         "the mean over samples of its number of codes, the mean of 400 independent samples of as many. \\*: most intervals are of the latter kind.\n"
         "none: no interval is printed; (60 %): only so many repetitions have one, and the share counts those; -: not counted yet. With 400\n"
@@ -378,8 +378,8 @@ codes; `Score.covers` says which, and so do the commands:
 | MIG, modularity, InfoM, InfoC | the value of infinitely many codes, if codes end at an edge and are many for the cells | influence of each sample, less the bias of counting; latents that chance explains know nothing |
 | the same | otherwise the mean over samples of this number of codes | influence of each sample; the range that bins follow, moved by its error; latents that know nothing, shuffled |
 | InfoE | the value of infinitely many codes | influence of each sample, less the optimism of fitting, from two halves |
-| SAP | the same | machines without the penalty, which vanishes beside many codes; held-out codes, and machines trained on random halves |
-| explicitness, downstream accuracy | the same | the held-out codes, plus what classifiers of all training codes gain over those of two halves |
+| SAP | the mean over samples of this number of codes | held-out codes, and machines trained on random halves |
+| explicitness, downstream accuracy | the value of infinitely many codes | the held-out codes, plus what classifiers of all training codes gain over those of two halves |
 | FactorVAE score, beta-VAE score | the value of infinitely many codes and votes, with L as it is | Wilson's, with as many votes as fresh codes would need |
 | IRS | the mean over samples of this number of codes | influence of each sample on quantiles; extreme value theory for the maxima |
 | DCI, its completeness and informativeness | the mean over samples of this number of codes | predictors trained on random halves of the training codes; held-out codes |

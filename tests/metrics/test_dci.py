@@ -223,7 +223,7 @@ def test_size_and_explicitness_of_plain_cases() -> None:
 def test_explicitness_divides_by_the_triangle_that_the_authors_draw_or_by_the_one_of_their_code() -> None:
     """By hand: losses 0.9, 0.5, 0.1 at capacities 0, 1, 3 have 0.6 + 0.4 above their least.
 
-    Under the line from the loss of no predictor, 1, to the least there is 3 (1 - 0.1) / 2; the published code has 3 / 2.
+    Under the line from the loss of no predictor, 1, to the least there is 3 (1 - 0.1) / 2; their code has 3 / 2.
     """
     capacities, losses = [0.0, 1.0, 3.0], [0.9, 0.5, 0.1]
     assert explicitness_of(capacities, losses) == pytest.approx(1 - 1 / 1.35, abs=1e-12)

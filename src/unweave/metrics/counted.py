@@ -74,10 +74,19 @@ class CountedScore(ABC):
     def slopes(self, information: Floats) -> tuple[Floats, Floats]:
         """The derivatives of the score by each information (latents, K), and by the entropy of each factor (K,)."""
 
+    def uncertain(self, plain: float, corrected: float, error: float) -> bool:
+        """Whether the correction itself is off by more than the interval bears."""
+        return False
+
     @property
     def silent(self) -> NDArray[np.bool_]:
         """Which latents know nothing, (latents,); the slopes by their informations do not count."""
         return ~self.joint.informed()[0]
+
+    @property
+    def nothing(self) -> NDArray[np.bool_]:
+        """Which informations are 0 with infinitely many codes, (latents, K)."""
+        return np.broadcast_to(self.silent[:, None], self.joint.information.shape)
 
     @property
     def moving(self) -> NDArray[np.intp]:
@@ -133,12 +142,12 @@ class CountedScore(ABC):
         moved = wider_bins(self._moved(), self.ends, self.bins)
         if moved is None:
             return None
-        unbiased = np.where(self.silent[:, None], 0.0, self.joint.unbiased())
+        unbiased = np.where(self.nothing, 0.0, self.joint.unbiased())
         centre, error = self.corrected(self.joint), float(np.sqrt(self.variance(unbiased)))
         binned = self.joint.binned.copy()
         binned[moving] = moved
         wider = JointCounts.of(binned, self.bins, self.joint.classes, self.sizes)
-        if abs(self.corrected(wider) - centre) > STEADY * error:
+        if abs(self.corrected(wider) - centre) > STEADY * error or self.uncertain(value, centre, error):
             return None
         return span_of(value, float(np.clip(centre, 0.0, 1.0)), *_limits(centre, error, len(self.codes)))
 

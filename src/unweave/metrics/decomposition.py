@@ -84,9 +84,23 @@ def decomposition(
     ends = {
         name: interval_of_mean(terms)[1:] if interval else (None, None) for name, (terms, *_) in parts.items()
     }
+    why = dict.fromkeys(parts, "")
+    # Terms of the prior grow with the square of a code: if one image has much of them, draws say little of the mean.
+    if interval and decided_by_one(np.sum(mu**2, axis=1)):
+        ends["dimension_wise_kl"] = (None, None)
+        why["dimension_wise_kl"] = (
+            "a single image decides how far the marginals are from the prior: heavy tails"
+        )
     return {
         name: Score(
-            name, float(np.mean(terms)), *ends[name], (lowest, None), bool(better), reference, constants
+            name,
+            float(np.mean(terms)),
+            *ends[name],
+            (lowest, None),
+            bool(better),
+            reference,
+            constants,
+            no_interval=why[name],
         )
         for name, (terms, reference, better) in parts.items()
     }

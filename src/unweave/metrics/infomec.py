@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
 from unweave.metrics.counted import FEWEST as LEAST
-from unweave.metrics.counted import TOO_FEW, CountedScore
+from unweave.metrics.counted import STEADY, TOO_FEW, CountedScore
 from unweave.metrics.information import JointCounts, neighbour_information
 from unweave.metrics.linear import AS_GOOD, Loss, Softmax, fit_softmax
 from unweave.metrics.ranges import Ends
@@ -58,7 +58,7 @@ def infomec(
     cells, if the range of the codes moves the bins or the active latents, or if a latent can hardly be told from noise,
     and there are none with heavy tails or a latent that is active in some samples only, see
     :class:`~unweave.metrics.counted.CountedScore`. Neighbours have none; the last has none if a value has fewer than
-    ten codes for a weight of its classifier.
+    thirty codes for a weight of its classifier.
 
     Args:
         codes: (n, latents) posterior means.
@@ -133,8 +133,21 @@ class _Focused(CountedScore):
         return _focus(self._turned(information / _entropies(self.joint)))
 
     def corrected(self, joint: JointCounts) -> float:
-        known = np.where(self.silent[:, None], 0.0, joint.unbiased())
+        known = np.where(self.nothing, 0.0, joint.unbiased())
         return float(_focus(self._turned(known / _entropies(joint))))
+
+    @property
+    def nothing(self) -> NDArray[np.bool_]:
+        """All that chance explains: of 0 / 0 for a factor that no latent knows, what is counted would decide."""
+        return self.silent[:, None] | ~self.joint.represented()[0]
+
+    def uncertain(self, plain: float, corrected: float, error: float) -> bool:
+        """The score is a ratio of informations: what is left of their bias is about the square of the correction.
+
+        That chance counts nothing is no part of it.
+        """
+        biased = float(self.plain(np.where(self.nothing, 0.0, self.joint.information)))
+        return (biased - corrected) ** 2 > STEADY * error
 
     def slopes(self, information: Floats) -> tuple[Floats, Floats]:
         entropies = _entropies(self.joint)
@@ -154,7 +167,7 @@ def _spans(
     if np.any(np.abs(spans - least) < 3 * np.hypot(*errors)):
         return no_span(_HARDLY_ACTIVE), no_span(_HARDLY_ACTIVE)
     grown = np.ptp(ends.wider(), axis=0)
-    limit = np.array_equal(active, grown > grown.max() * ACTIVE_SHARE)
+    limit = np.array_equal(active, grown > grown.max() * ACTIVE_SHARE) and not joint.represented()[1].any()
     plain, found = _known(joint), []
     for of_latents in (True, False):
         value = float(_focus(plain.T if of_latents else plain))
@@ -215,8 +228,10 @@ def _focus(shares: Floats) -> Floats:
     return np.clip(((top - 1 / rows) / (1 - 1 / rows)).mean(axis=-1), 0.0, 1.0)
 
 
-FEWEST = 10
-"""Codes of a value for each weight of its classifier, below which the optimism of a fit is not known."""
+FEWEST = 30
+"""Codes of a value for each weight of its classifier, below which the optimism of a fit is not known well enough."""
+FEWEST_SEPARATED = 10
+"""Likewise where classes are separated, which so many codes are not by chance."""
 
 
 def _explicitness(codes: Floats, classes: Integers, interval: bool) -> tuple[float, Span]:
@@ -229,7 +244,8 @@ def _explicitness(codes: Floats, classes: Integers, interval: bool) -> tuple[flo
     if not interval:
         return value, no_span()
     fewest = min(int(np.bincount(fit.labels).min()) for fit in fits)
-    if fewest < FEWEST * (z.shape[1] + 1):
+    separated = value > 1 - 1e-6  # all codes agree
+    if fewest < (FEWEST_SEPARATED if separated else FEWEST) * (z.shape[1] + 1):
         return value, no_span("a value has too few codes for the weights of its classifier")
     order = np.random.default_rng(0).permutation(n)
     halves = [
@@ -238,7 +254,7 @@ def _explicitness(codes: Floats, classes: Integers, interval: bool) -> tuple[flo
     ]
     centre = float(np.clip(2 * value - np.mean(halves), 0.0, 1.0))
     influence = np.mean([_effect(z, fit) for fit in fits], axis=0)
-    if value > 1 - 1e-6:  # separated: all codes agree
+    if separated:
         centre, influence = value, np.zeros(n)
     return value, span_of(value, centre, *interval_of_terms(centre, influence))
 
@@ -260,7 +276,9 @@ def _fit(z: Floats, column: Integers, start: Softmax | None = None) -> _Fit:
     weights = (len(z) / (len(present) * np.bincount(labels)))[labels]
     # So small a penalty changes nothing but that weights stay finite where classes can be separated.
     enough = 1e-9 if start is None else AS_GOOD
-    model = fit_softmax(z, labels, len(present), ridge=1e-9, sample_weights=weights, start=start, enough=enough)
+    model = fit_softmax(
+        z, labels, len(present), ridge=1e-9, sample_weights=weights, start=start, enough=enough
+    )
     losses = -model.log_probabilities(z)[np.arange(len(z)), labels]
     return _Fit(model, labels, weights, losses, 1 - float(np.mean(losses)) / float(np.log(len(present))))
 

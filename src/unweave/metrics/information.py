@@ -150,10 +150,10 @@ class JointCounts:
 
     @cached_property
     def _chances(self) -> Floats:
-        chance = scipy.special.chdtrc(
-            np.maximum(self.freedoms, 1.0), 2 * self.binned.shape[1] * self.information
+        """How often independence brings an information as large, of each latent and factor, (latents, K)."""
+        return np.asarray(
+            scipy.special.chdtrc(np.maximum(self.freedoms, 1.0), 2 * self.binned.shape[1] * self.information)
         )
-        return np.asarray(chance.min(axis=1) * chance.shape[1])
 
     def informed(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which latents know something of a factor beyond doubt, and which perhaps, (latents,) each.
@@ -162,7 +162,12 @@ class JointCounts:
         :attr:`freedoms` counts: a latent is informed if its largest one would come by chance less often than once in
         10,000 times, and perhaps informed if it would come more often than once in a billion times all the same.
         """
-        least = self._chances
+        least = self._chances.min(axis=1) * self._chances.shape[1]
+        return least < 1e-4, (least < 1e-4) & (least > 1e-9)
+
+    def represented(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Of which factors some latent knows something beyond doubt, and of which perhaps, (K,) each."""
+        least = self._chances.min(axis=0) * self._chances.shape[0]
         return least < 1e-4, (least < 1e-4) & (least > 1e-9)
 
     @property

@@ -9,7 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import check_choice
 from unweave.metrics.learned import FEWEST, Trial
 from unweave.metrics.mig import leading_gaps
-from unweave.metrics.score import Score, Span, interval_of_held_out, interval_of_terms, no_span, span_of
+from unweave.metrics.score import (
+    AT_THIS_NUMBER,
+    Score,
+    Span,
+    interval_of_held_out,
+    interval_of_terms,
+    no_span,
+)
 from unweave.metrics.thresholds import envelope, fit_thresholds
 from unweave.metrics.validation import (
     Floats,
@@ -23,8 +30,6 @@ from unweave.metrics.validation import (
 Mode = Literal["disentanglement_lib", "dcf", "ubisoft", "latte"]
 MODES = ("disentanglement_lib", "dcf", "ubisoft", "latte")
 _REFERENCE = "Kumar et al. 2018, section 3"
-UNPENALISED = 100.0
-"""C of machines whose penalty does not matter: that of 10,000 times as many codes."""
 HALF_SAMPLES = 6
 """Random halves of the training codes, for the variance of machines between training sets."""
 
@@ -43,11 +48,12 @@ def sap(
     SAP = mean_k ( S_(1)k - S_(2)k ), with S_jk the accuracy, on codes held out, of a linear support vector machine that
     guesses factor k from latent j alone.
 
-    The interval covers the value of infinitely many codes. Machines minimise a penalty plus a sum over codes, which
-    biases them when codes are few: the corrected value is that of machines without penalty, of the mean over the
-    held-out codes of the gap between the two latents that lead on the training codes. Margins are not placed where
-    accuracy is highest, so it moves with them in proportion: machines trained on random halves of the training codes
-    show how much, see :func:`~unweave.metrics.score.interval_of_held_out`.
+    The interval covers the mean of the score over samples of this number of codes (``Score.covers`` says so): the limit
+    is out of reach, since machines minimise a penalty plus a sum over codes, and a latent that knows little of a factor
+    has machines that nearly tie, whose guesses go on changing with the number of codes. It counts the held-out codes,
+    and by how much machines trained on random halves of the training codes differ, see
+    :func:`~unweave.metrics.score.interval_of_held_out`. There is none if a value has fewer than 20 codes on either
+    side, and none for ``latte``, which tests on the training codes.
 
     Modes, by the library whose definition they are:
 
@@ -86,14 +92,17 @@ def sap(
     trial = Trial.of(codes, classes, rng, test)
     if mode == "latte":
         trial = replace(trial, train=np.arange(len(codes)), held_out=np.arange(len(codes)))
-    machines = _machines(trial, trial.train, 1.0 if mode == "latte" else 0.01)
-    accuracy = _right(trial, trial.held_out, machines).mean(axis=2)
-    _, gaps = leading_gaps(accuracy)
+    penalty = 1.0 if mode == "latte" else 0.01
+    machines = _machines(trial, trial.train, penalty)
+    right = _right(trial, trial.held_out, machines)
+    accuracy = right.mean(axis=2)
+    order, gaps = leading_gaps(accuracy)
     value = float(np.mean(gaps))
     span = no_span()
-    if interval:
-        trained = _right(trial, trial.train, machines).mean(axis=2)
-        span = _span(value, trial, np.argsort(-trained, axis=0, kind="stable")[:4])
+    if interval and mode == "latte":
+        span = no_span("machines are tested on the codes they were trained on")
+    elif interval:
+        span = _span(trial, machines, penalty, right, order)
     constants = {
         "mode": mode,
         "training_samples": len(trial.train),
@@ -102,30 +111,6 @@ def sap(
         "accuracies": accuracy.tolist(),
     }
     return Score("sap", value, reference=_REFERENCE, constants=constants, **span)
-
-
-def _span(value: float, trial: Trial, candidates: NDArray[np.intp]) -> Span:
-    """The score of machines without penalty, and its interval; ``candidates`` (m, K) are the latents that may lead."""
-    if trial.fewest(trial.train) < FEWEST:
-        return no_span(f"a value has fewer than {FEWEST} training codes")
-    machines = _machines(trial, trial.train, UNPENALISED, candidates)
-    # Leaders chosen on the codes that test them would seem better than they are.
-    order, _ = leading_gaps(_right(trial, trial.train, machines).mean(axis=2))
-    terms = _gap_of_leaders(_right(trial, trial.held_out, machines), order)
-    of_halves = []
-    for _ in range(HALF_SAMPLES):
-        again = _machines(trial, trial.random_half(), UNPENALISED, order, machines)
-        of_halves.append(_gap_of_leaders(_right(trial, trial.held_out, again), order))
-    return span_of(value, float(np.mean(terms)), *interval_of_held_out(terms, of_halves))
-
-
-def _gap_of_leaders(right: NDArray[np.bool_], order: NDArray[np.intp]) -> Floats:
-    """By how much the first of two latents guesses each held-out code better than the second, a mean over factors."""
-    factors = np.arange(right.shape[1])
-    terms = right[order[0], factors].astype(np.float64)
-    if len(order) > 1:
-        terms -= right[order[1], factors]
-    return np.asarray(terms.mean(axis=0))
 
 
 @dataclass(frozen=True)
@@ -144,6 +129,29 @@ class _Machine:
 
 _Machines = dict[tuple[int, int], _Machine]
 """By latent and factor."""
+
+
+def _span(
+    trial: Trial, machines: _Machines, penalty: float, right: NDArray[np.bool_], order: NDArray[np.intp]
+) -> Span:
+    """The interval: ``right`` (latents, K, held out) is what the machines guess, ``order`` the latents that lead."""
+    if trial.fewest(trial.train, trial.held_out) < FEWEST:
+        return no_span(f"a value has fewer than {FEWEST} codes to train or test on")
+    of_halves = []
+    for _ in range(HALF_SAMPLES):
+        again = _machines(trial, trial.random_half(), penalty, order, machines)
+        of_halves.append(_gap_of_leaders(_right(trial, trial.held_out, again), order))
+    low, high = interval_of_held_out(_gap_of_leaders(right, order), of_halves)
+    return Span(low=low, high=high, corrected=None, no_interval="", covers=AT_THIS_NUMBER)
+
+
+def _gap_of_leaders(right: NDArray[np.bool_], order: NDArray[np.intp]) -> Floats:
+    """By how much the first of two latents guesses each held-out code better than the second, a mean over factors."""
+    factors = np.arange(right.shape[1])
+    terms = right[order[0], factors].astype(np.float64)
+    if len(order) > 1:
+        terms -= right[order[1], factors]
+    return np.asarray(terms.mean(axis=0))
 
 
 def _machines(
