@@ -225,7 +225,7 @@ def _focus(shares: Floats) -> Floats:
     if rows == 1:
         return np.asarray(alive.mean(axis=-1))
     top = np.where(alive, best / np.where(alive, totals, 1.0), 1 / rows)
-    return np.clip(((top - 1 / rows) / (1 - 1 / rows)).mean(axis=-1), 0.0, 1.0)
+    return np.asarray(np.clip(((top - 1 / rows) / (1 - 1 / rows)).mean(axis=-1), 0.0, 1.0))
 
 
 FEWEST = 30

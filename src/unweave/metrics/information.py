@@ -130,8 +130,8 @@ class JointCounts:
                 cells = self.binned[j, samples] * size
                 cells += column
                 influence += table.take(cells)
-        for k in np.flatnonzero(by_entropy):
-            influence += by_entropy[k] * self.surprises(int(k))[samples]
+        for factor in np.flatnonzero(by_entropy).tolist():
+            influence += by_entropy[factor] * self.surprises(factor)[samples]
         return influence
 
     def unbiased(self) -> Floats:

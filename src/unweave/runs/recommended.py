@@ -29,12 +29,17 @@ def with_training(mapping: Mapping[str, Any], data: str) -> dict[str, Any]:
         {'data': 'dsprites', 'learning_rate': 0.001}
         >>> with_training({"data": "dsprites"}, "DSprites")
         {'data': 'dsprites'}
+        >>> with_training({"data": "pinwheel", "training": "recommended"}, "Pinwheel")["decoder"]  # no images
+        'MLP'
     """
     asked = str(mapping.get("training", "plain")).lower()
     if asked not in TRAININGS:
         raise unknown("training", asked, TRAININGS)
     own = {key: value for key, value in mapping.items() if key != "training"}
-    if asked == "plain" or _named(own) or _name(own.get("model", "VAE")).lower() != "vae":
+    if asked == "plain":
+        return own
+    own = {**_table()["data"].get(data, {}).get("parts", {}), **own}
+    if _named(own) or _name(own.get("model", "VAE")).lower() != "vae":
         return own
     filled = {**own}
     for key, value in recommended(data, own).items():
