@@ -80,3 +80,12 @@ def test_a_gan_keeps_its_own_training() -> None:
 def test_an_unknown_value_is_named() -> None:
     with pytest.raises(UnweaveError, match="unknown training 'recomended': did you mean recommended"):
         Config.read(words=["data=circles", "training=recomended"])
+
+
+def test_points_get_networks_for_points_unless_others_are_named() -> None:
+    made = config("data=pinwheel")
+    assert (made.encoder.name, made.decoder.name, made.latents) == ("MLP", "MLP", 2)
+    assert made.likelihood.options["variance"] == 1e-3
+    own = config("data=pinwheel", "decoder.hidden=[7]", "latents=3", "learning_rate=1e-4")
+    assert own.decoder.name == "MLP" and own.decoder.options["hidden"] == (7,) and own.latents == 3
+    assert own.learning_rate == 1e-4 and own.optimizer.name == "Adam"

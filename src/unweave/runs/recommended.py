@@ -29,7 +29,7 @@ def with_training(mapping: Mapping[str, Any], data: str) -> dict[str, Any]:
         {'data': 'dsprites', 'learning_rate': 0.001}
         >>> with_training({"data": "dsprites"}, "DSprites")
         {'data': 'dsprites'}
-        >>> with_training({"data": "pinwheel", "training": "recommended"}, "Pinwheel")["decoder"]  # no images
+        >>> with_training({"data": "pinwheel", "training": "recommended"}, "Pinwheel")["decoder"]["name"]
         'MLP'
     """
     asked = str(mapping.get("training", "plain")).lower()
@@ -38,13 +38,19 @@ def with_training(mapping: Mapping[str, Any], data: str) -> dict[str, Any]:
     own = {key: value for key, value in mapping.items() if key != "training"}
     if asked == "plain":
         return own
-    own = {**_table()["data"].get(data, {}).get("parts", {}), **own}
+    own = _filled(own, _table()["data"].get(data, {}).get("parts", {}))
     if _named(own) or _name(own.get("model", "VAE")).lower() != "vae":
         return own
+    return _filled(own, recommended(data, own))
+
+
+def _filled(own: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a config says itself, and values where it says nothing; options of a part join those of its value."""
     filled = {**own}
-    for key, value in recommended(data, own).items():
-        if isinstance(value, Mapping) and isinstance(own.get(key), Mapping):
-            filled[key] = {**value, **own[key]}
+    for key, value in values.items():
+        given = own.get(key)
+        if isinstance(value, Mapping) and isinstance(given, Mapping) and not given.get("name"):
+            filled[key] = {**value, **given}
         else:
             filled.setdefault(key, value)
     return filled
