@@ -42,7 +42,7 @@ WORK = 0.03
 """Seconds of PyTorch's work in a turn."""
 
 MODELS = {
-    "Deconv (NET-1), 64x64x1": ("latents=10", (1, 64, 64)),
+    "Deconv, 64x64x1": ("latents=10", (1, 64, 64)),
     "SpatialBroadcast, depth 3, 64x64x1": ("latents=10 decoder=SpatialBroadcast", (1, 64, 64)),
     "SpatialBroadcast, depth 4, 64x64x3": (
         "latents=10 decoder=SpatialBroadcast decoder.depth=4",

@@ -55,7 +55,9 @@ def _set(environment: dict[str, str]) -> Iterator[None]:
 
 def _in_process(words: list[str]) -> tuple[str, str]:
     from unweave.cli import main
+    from unweave.console import error_console
 
+    error_console.cache_clear()  # one that was made before has the width of that time
     typed, sys.argv = sys.argv, words
     try:
         with (
@@ -66,6 +68,7 @@ def _in_process(words: list[str]) -> tuple[str, str]:
             main(words[1:])
     finally:
         sys.argv = typed
+        error_console.cache_clear()
     return errors.getvalue(), output.getvalue()
 
 

@@ -287,15 +287,12 @@ def test_the_page_and_the_tables_use_the_names(place: Path, capsys: pytest.Captu
     told(capsys, "name", "run", "z1", "altitude")
     output = told(capsys, "evaluate", "run", "--metrics", "mig")
     assert "\naltitude  " in output
-    from unweave.reports.page import _pictures
+    from unweave.reports.run_parts import kl_chart
     from unweave.reports.run_summary import summarise
 
     summary = summarise(Run("run"))
     assert summary.names == ("z0", "altitude", "z2")
-    assert (
-        _pictures(summary, geometry=False)["kl"]
-        != _pictures(dataclasses.replace(summary, names=("z0", "z1", "z2")), geometry=False)["kl"]
-    )
+    assert kl_chart(summary) != kl_chart(dataclasses.replace(summary, names=("z0", "z1", "z2")))
 
 
 def test_every_call_that_decodes_tells_how_far_it_is(place: Path) -> None:

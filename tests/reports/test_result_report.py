@@ -19,7 +19,7 @@ from unweave.reports.result import claim_row
 def conclusion(job: Any) -> Conclusion:
     job.note("Stand-in: <other> data.")
     findings = [
-        Finding("difference of MIG", 0.3, published=0.25, low=0.2, high=0.4, p=0.0004),
+        Finding("difference of MIG", 0.3, published=0.25, low=0.25, high=0.35, p=0.0004),
         Finding("rank correlation", 0.1, low=-0.2, high=0.4, p=0.4),
     ]
     return Conclusion(
@@ -48,7 +48,7 @@ def test_the_page_has_claim_numbers_verdict_deviations_and_command(
         "The claim: B beats A.",
         "does not show at this scale",
         "MIG 0.35 against 0.10 (table 9)",
-        "difference of MIG agrees ours 0.3 0.2 to 0.4 published 0.25 p < 0.001",
+        "difference of MIG agrees ours 0.3 0.25 to 0.35 published 0.25 p < 0.001",
         "rank correlation does not show at this scale ours 0.1 −0.2 to 0.4 published not given p 0.40",
         "Stand-in: <other> data.",
         "fewer or shorter runs than the paper's",

@@ -57,8 +57,7 @@ def of_proportion(total: int, chance: float, sign: int, level: float) -> float |
 def of_rank_correlation(count: int, level: float) -> float | None:
     """The correlation at which a test of none finds one, by Fisher's z: ``tanh((z1 + z2) sqrt(1.06 / (n - 3)))``.
 
-    References:
-        Fieller, Hartley and Pearson 1957, "Tests for rank correlation coefficients. I".
+    An approximation, which a test compares with simulated samples.
 
     Example:
         >>> round(of_rank_correlation(30, 0.05), 2), of_rank_correlation(3, 0.05)
