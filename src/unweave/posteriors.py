@@ -250,7 +250,6 @@ class BallAndNormal(Distribution):
         return torch.where(torch.rand_like(size) < self.share, within, torch.randn_like(centre))
 
 
-@register_kl(MultivariateNormal, Independent)  # type: ignore[no-untyped-call,untyped-decorator]
 def _kl_full_to_factors(q: MultivariateNormal, p: "Independent[Distribution]") -> Tensor:
     """``KL(N(m, L L^T) || prod_j N(mean_j, scale_j^2))``; other products have no closed form."""
     if not factorises(p) or not isinstance(each := factors(p), Normal):
@@ -260,6 +259,9 @@ def _kl_full_to_factors(q: MultivariateNormal, p: "Independent[Distribution]") -
     logs = (each.scale.log() - q.scale_tril.diagonal(dim1=-2, dim2=-1).log()).sum(-1)
     kl: Tensor = 0.5 * (squares - q.loc.shape[-1]) + logs
     return kl
+
+
+register_kl(MultivariateNormal, Independent)(_kl_full_to_factors)
 
 
 def example_posteriors(posterior: Posterior, device: torch.device | str = "cpu") -> Distribution:

@@ -1,12 +1,16 @@
 """``unweave agreement`` and ``unweave sensitivity``: how metrics relate, and how much they depend on their options."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from unweave.cli.commands import cli
 from unweave.cli.flags import quiet_flag
 from unweave.cli.terminal import prepare_logging, print_table, progress
+
+if TYPE_CHECKING:
+    from unweave.metrics.agreement import Kind
 
 
 @cli.command()
@@ -22,13 +26,13 @@ from unweave.cli.terminal import prepare_logging, print_table, progress
 @click.option(
     "--resamples", default=1000, show_default=True, type=click.IntRange(min=1), help="Of intervals."
 )
-def agreement(sweep: Path, kind: str, metrics: str | None, resamples: int) -> None:
+def agreement(sweep: Path, kind: "Kind", metrics: str | None, resamples: int) -> None:
     """Correlations of the scores of a sweep across its finished runs: do they rank the same models first?"""
     from unweave.metrics.agreement import agreement as correlate
     from unweave.runs.sweep import Sweep, scores_of_runs
 
     table = scores_of_runs(Sweep(sweep), metrics.split(",") if metrics else None)
-    found = correlate(table, kind=kind, resamples=resamples)  # type: ignore[arg-type]  # click has checked it
+    found = correlate(table, kind=kind, resamples=resamples)
     rows = [["score", "and", kind, "95 % interval", "runs"]]
     for i, one in enumerate(found.names):
         for two in found.names[i + 1 :]:

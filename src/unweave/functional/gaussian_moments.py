@@ -5,8 +5,6 @@ import math
 import torch
 from torch import Tensor
 
-from unweave.functional.untyped import broadcast_pair
-
 _FAR = 8.0
 """Above this ratio ``|mean| / scale`` the asymptotic series is exact to double precision; below, the mixture is."""
 _TERMS = 128
@@ -35,7 +33,7 @@ def absolute_moment(mean: Tensor, scale: Tensor, p: Tensor) -> Tensor:
     """
     dtype = torch.result_type(mean, scale)
     mean, scale, p = mean.double(), scale.double(), p.double()
-    ratio, p = broadcast_pair(mean.abs() / scale, p)
+    ratio, p = torch.broadcast_tensors(mean.abs() / scale, p)
     far = ratio > _FAR
     # Each branch gets only arguments where it is finite: infinities of the other would make the gradient NaN.
     near = _poisson_mixture(torch.where(far, torch.ones_like(ratio), ratio).square() / 2, p)

@@ -94,24 +94,10 @@ class GAN(StandaloneModel, ABC):
         self.lambda_mi, self.critic_steps, self.q_step = lambda_mi, critic_steps, q_step
         self.critic_learning_rate = critic_learning_rate
         self.register_buffer("shown_noise", torch.randn(noise))
-        self.generator = InfoGANGenerator(
-            self.inputs,
-            image_shape,
-            channels=channels,
-            halvings=halvings,
-            hidden=hidden,
-            slope=slope,
-            norm_place=norm_place,
-        )
-        self.critic = InfoGANCritic(
-            image_shape,
-            self.features,
-            channels=channels,
-            halvings=halvings,
-            hidden=hidden,
-            norm=self.critic_norm,
-            norm_place=norm_place,
-        )
+        layers: dict[str, Any] = {"channels": channels, "halvings": halvings, "hidden": hidden}
+        layers["norm_place"] = norm_place
+        self.generator = InfoGANGenerator(self.inputs, image_shape, slope=slope, **layers)
+        self.critic = InfoGANCritic(image_shape, self.features, norm=self.critic_norm, **layers)
 
     @property
     def discrete(self) -> tuple[int, ...]:

@@ -105,9 +105,7 @@ def dci(
     half_samples, seed = check_count("half_samples", half_samples, 0), check_count("seed", seed, 0)
     z, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(seed) if rng is None else rng
-    if mode in ("dcf", "ubisoft"):
-        spans = np.ptp(z, axis=0)
-        z = (z - z.min(axis=0)) / np.where(spans > 0, spans, 1.0)
+    z = _unit_range(z) if mode in ("dcf", "ubisoft") else z
     targets = _targets(table, mode, backend)
     train, held_out = split_samples(len(z), rng, test)
     if mode == "ubisoft":
@@ -118,11 +116,10 @@ def dci(
         return _weigh(z[trained], targets[trained], z[tested], targets[tested], chosen, mode, seed)
 
     regressed = mode == "ubisoft" or backend == "lasso"
-    whole, of_halves = weigh(train, held_out), []
-    if interval and half_samples > 1 and len(train) >= 40:
-        for _ in range(half_samples):
-            half = rng.permutation(train)[: len(train) // 2]
-            of_halves.append(weigh(half, held_out[:0] if regressed else held_out))
+    whole = weigh(train, held_out)
+    halves = half_samples if interval and half_samples > 1 and len(train) >= 40 else 0
+    tested = held_out[:0] if regressed else held_out
+    of_halves = [weigh(rng.permutation(train)[: len(train) // 2], tested) for _ in range(halves)]
     constants = {
         "mode": mode,
         "backend": backend,
@@ -132,6 +129,11 @@ def dci(
         "seed": seed,
     }
     return _scores(whole, of_halves, mode != "ubisoft", interval and not regressed, constants)
+
+
+def _unit_range(codes: Floats) -> Floats:
+    spans = np.ptp(codes, axis=0)
+    return np.asarray((codes - codes.min(axis=0)) / np.where(spans > 0, spans, 1.0))
 
 
 def _scores(

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -77,9 +78,7 @@ def dci_es(
     """
     check_choice("mode of dci_es", mode, MODES)
     codes, table = check_pair(codes, factors, least=20)
-    steps = [check_count("capacities", c, 0) for c in capacities]
-    if len(steps) < 2 or any(b <= a for a, b in itertools.pairwise(steps)):
-        raise UnweaveError(f"capacities must be two or more ascending numbers of cosines, got {capacities!r}")
+    steps = _ascending(capacities)
     rng = np.random.default_rng(0) if rng is None else rng
     trial = Trial.of(codes, factor_classes(table)[0], rng, test)
     z = standardised(codes, codes[trial.train])
@@ -94,28 +93,23 @@ def dci_es(
         "of_factors": each,
         "losses": losses.tolist(),
     }
-    factors_, latents = trial.classes.shape[1], z.shape[1]
-    size = factors_ / latents
     span = no_span("the error of the area under a curve of losses is not known" if interval else "")
-    return {
-        "dci_explicitness": Score(
-            "dci_explicitness",
-            float(np.mean(each)),
-            range=(-1.0, 1.0),
-            reference=_REFERENCE,
-            constants=constants,
-            **span,
-        ),
-        "dci_size": Score(
-            "dci_size",
-            size,
-            size if interval else None,
-            size if interval else None,
-            range=(0.0, None),
-            reference=_REFERENCE,
-            constants={"factors": factors_, "latents": latents},
-        ),
-    }
+    explicit = Score("dci_explicitness", float(np.mean(each)), range=(-1.0, 1.0), constants=constants, **span)
+    size = _size(trial.classes.shape[1], z.shape[1], interval)
+    return {score.name: replace(score, reference=_REFERENCE) for score in (explicit, size)}
+
+
+def _ascending(capacities: Sequence[int]) -> list[int]:
+    steps = [check_count("capacities", c, 0) for c in capacities]
+    if len(steps) < 2 or any(b <= a for a, b in itertools.pairwise(steps)):
+        raise UnweaveError(f"capacities must be two or more ascending numbers of cosines, got {capacities!r}")
+    return steps
+
+
+def _size(factors: int, latents: int, interval: bool) -> Score:
+    size, constants = factors / latents, {"factors": factors, "latents": latents}
+    low, high = (size, size) if interval else (None, None)
+    return Score("dci_size", size, low, high, range=(0.0, None), constants=constants)
 
 
 def explicitness_of(capacities: ArrayLike, losses: ArrayLike, *, mode: Mode = "paper") -> float:

@@ -1,5 +1,6 @@
 """The parts of the mean KL to the prior, and the total correlation of codes by several estimates."""
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -11,6 +12,12 @@ from unweave.metrics.score import Score, Span, clipped, decided_by_one, interval
 from unweave.metrics.validation import Floats, check_codes, check_count, check_scales, standardised
 
 Estimator = Literal["exact", "batch", "weighted"]
+
+_REFERENCES = {
+    "index_code_mi": "Chen et al. 2018, Eq. 2",
+    "total_correlation": "Kim & Mnih 2018, section 3 and appendix D",
+    "dimension_wise_kl": "Chen et al. 2018, Eq. 2",
+}
 
 
 def decomposition(
@@ -60,6 +67,28 @@ def decomposition(
     samples, batch = check_count("samples", samples, 2), check_count("batch", batch, 2)
     if len(mu) < 2:
         raise UnweaveError("decomposition needs the posteriors of two images or more, got 1")
+    terms = _terms(mu, sd, rng, estimator, samples, batch)
+    constants = {"estimator": estimator, "unit": "nats per image", "samples": samples, "images": len(mu)}
+    if estimator != "exact":
+        constants["batch"] = batch
+    possible = (0.0 if estimator == "exact" else None, None)
+    scores = {}
+    for name, reference in _REFERENCES.items():
+        mean, *ends = interval_of_mean(terms[name])
+        low, high = ends if interval else (None, None)
+        scores[name] = Score(name, mean, low, high, possible, False, reference, constants)
+    # Terms of the prior grow with the square of a code: if one image has much of them, draws say little of the mean.
+    if interval and decided_by_one(np.sum(mu**2, axis=1)):
+        why = "a single image decides how far the marginals are from the prior: heavy tails"
+        of_prior = scores["dimension_wise_kl"]
+        scores["dimension_wise_kl"] = replace(of_prior, low=None, high=None, no_interval=why)
+    return scores
+
+
+def _terms(
+    mu: Floats, sd: Floats, rng: np.random.Generator, estimator: Estimator, samples: int, batch: int
+) -> dict[str, Floats]:
+    """Of each part the log ratio of each draw, whose mean it is."""
     rows = rng.integers(0, len(mu), samples)
     z = mu[rows] + sd[rows] * rng.normal(size=(samples, mu.shape[1]))
     conditional = np.sum(_log_normal(z, mu[rows], sd[rows]), axis=1)
@@ -72,37 +101,10 @@ def decomposition(
         product = log_marginals(z, mu[others], sd[others]).sum(axis=1)
     else:
         joint, product = _weighted(z, mu[rows], sd[rows], batch, len(mu))
-    parts = {
-        "index_code_mi": (conditional - joint, "Chen et al. 2018, Eq. 2", None),
-        "total_correlation": (joint - product, "Kim & Mnih 2018, section 3 and appendix D", False),
-        "dimension_wise_kl": (product - prior, "Chen et al. 2018, Eq. 2", False),
-    }
-    constants = {"estimator": estimator, "unit": "nats per image", "samples": samples, "images": len(mu)}
-    if estimator != "exact":
-        constants["batch"] = batch
-    lowest = 0.0 if estimator == "exact" else None
-    ends = {
-        name: interval_of_mean(terms)[1:] if interval else (None, None) for name, (terms, *_) in parts.items()
-    }
-    why = dict.fromkeys(parts, "")
-    # Terms of the prior grow with the square of a code: if one image has much of them, draws say little of the mean.
-    if interval and decided_by_one(np.sum(mu**2, axis=1)):
-        ends["dimension_wise_kl"] = (None, None)
-        why["dimension_wise_kl"] = (
-            "a single image decides how far the marginals are from the prior: heavy tails"
-        )
     return {
-        name: Score(
-            name,
-            float(np.mean(terms)),
-            *ends[name],
-            (lowest, None),
-            bool(better),
-            reference,
-            constants,
-            no_interval=why[name],
-        )
-        for name, (terms, reference, better) in parts.items()
+        "index_code_mi": conditional - joint,
+        "total_correlation": joint - product,
+        "dimension_wise_kl": product - prior,
     }
 
 

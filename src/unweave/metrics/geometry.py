@@ -73,15 +73,7 @@ def geometry_score(codes: ArrayLike, factors: ArrayLike, held_out: ArrayLike | N
         (1.0, 36.87, 1.0)
 
     """
-    z, f = check_codes(_points(codes, "codes"), "codes"), check_codes(_points(factors, "factors"), "factors")
-    if len(z) != len(f):
-        raise UnweaveError(
-            f"codes and factors must have one row per grid point each, got {len(z)} and {len(f)}"
-        )
-    spans = np.ptp(f, axis=0)
-    if np.any(spans == 0):
-        raise UnweaveError(f"both factors must vary over the grid, factor {int(np.argmin(spans))} does not")
-    f = (f - f.min(axis=0)) / spans
+    z, f = _grid(codes, factors)
     out = np.zeros(len(f), dtype=bool) if held_out is None else np.asarray(held_out, dtype=bool).reshape(-1)
     if len(out) != len(f):
         raise UnweaveError(f"held_out must have one entry per grid point, got {len(out)} for {len(f)}")
@@ -117,6 +109,19 @@ def geometry_score(codes: ArrayLike, factors: ArrayLike, held_out: ArrayLike | N
 
 
 Map = Callable[[Floats], Floats]
+
+
+def _grid(codes: ArrayLike, factors: ArrayLike) -> tuple[Floats, Floats]:
+    """Codes and factors (m, 2), the latter scaled to unit range."""
+    z, f = check_codes(_points(codes, "codes"), "codes"), check_codes(_points(factors, "factors"), "factors")
+    if len(z) != len(f):
+        raise UnweaveError(
+            f"codes and factors must have one row per grid point each, got {len(z)} and {len(f)}"
+        )
+    spans = np.ptp(f, axis=0)
+    if np.any(spans == 0):
+        raise UnweaveError(f"both factors must vary over the grid, factor {int(np.argmin(spans))} does not")
+    return z, (f - f.min(axis=0)) / spans
 
 
 def _points(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -242,6 +247,16 @@ def plane_factors(space: Space) -> tuple[str, str] | None:
     return None
 
 
+def _axis(size: Any, n: int | None) -> Floats:
+    """``n`` values of a continuous factor, or the classes of a discrete one; the middle alone without ``n``."""
+    if isinstance(size, Sequence):
+        low, high = float(size[0]), float(size[1])
+        return np.array([(low + high) / 2]) if n is None else np.linspace(low, high, n)
+    if n is None:
+        return np.array([size // 2])
+    return np.unique(np.rint(np.linspace(0, size - 1, min(size, MOST_CLASSES))))
+
+
 def embed_grid(
     encode: Callable[[Any], tuple[Any, Any]],
     dataset: FactorSource,
@@ -276,14 +291,9 @@ def embed_grid(
     pair = names or plane_factors(space)
     if pair is None:
         return None
-    axes = []
-    for name, size in zip(space.names, space.sizes, strict=True):
-        if isinstance(size, Sequence):
-            low, high = float(size[0]), float(size[1])
-            axes.append(np.linspace(low, high, n) if name in pair else np.array([(low + high) / 2]))
-        else:
-            classes = np.unique(np.rint(np.linspace(0, size - 1, min(size, MOST_CLASSES))))
-            axes.append(classes if name in pair else np.array([size // 2]))
+    axes = [
+        _axis(size, n if name in pair else None) for name, size in zip(space.names, space.sizes, strict=True)
+    ]
     grid = np.stack([axis.ravel() for axis in np.meshgrid(*axes, indexing="ij")], axis=1)
     where = [list(space.names).index(name) for name in pair]
     try:

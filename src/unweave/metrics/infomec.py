@@ -91,13 +91,11 @@ def infomec(
         "active_latents": np.flatnonzero(active).tolist(),
         "information_shares": shares.tolist(),
     }
-    spans_of: tuple[Span, Span] = (no_span(), no_span())
+    spans_of: tuple[Span, Span] = (no_span(_NEIGHBOURS if interval else ""),) * 2
     if joint is None:
-        spans_of = (span_of(0.0, 0.0, 0.0, 0.0), span_of(0.0, 0.0, 0.0, 0.0))
+        spans_of = (span_of(0.0, 0.0, 0.0, 0.0),) * 2
     elif interval and estimator == "bins":
         spans_of = _spans(codes, active, joint, sizes, bins)
-    elif interval:
-        spans_of = (no_span(_NEIGHBOURS), no_span(_NEIGHBOURS))
     values = {
         "infomec_modularity": float(_focus(shares.T)),
         "infomec_compactness": float(_focus(shares)),

@@ -87,9 +87,7 @@ def irs(
     if bins is not None:
         table = equal_width_bins(table.astype(np.float64), bins).T
     groups = [_Groups.of(column, k) for k, column in enumerate(factor_classes(table)[0].T)]
-    mean, least, most = codes.mean(axis=0), codes.min(axis=0), codes.max(axis=0)
-    weights = np.maximum(most - mean, mean - least)
-    weights = np.where(weights > 1e-9 * np.maximum(np.maximum(most, -least), 1e-30), weights, 0.0)
+    weights = _weights(codes)
     deviations = _deviations(codes, groups, share)
     alive = weights > 0
     robust = 1 - deviations / np.where(alive, weights, 1.0)[:, None]
@@ -105,13 +103,18 @@ def irs(
     }
     span = no_span()
     if interval and not alive.any():
-        span = Span(
-            low=0.0, high=0.0, corrected=None, no_interval=""
-        )  # no latent varies, so the score cannot either
+        span = Span(low=0.0, high=0.0, corrected=None, no_interval="")  # without a latent that varies
     elif interval:
         chosen = [groups[k] for k in deviations[alive].argmin(axis=1)]
         span = _span(value, codes if alive.all() else codes[:, alive], chosen, share)
     return Score("irs", value, range=(-1.0, 1.0), reference="Suter et al. 2019", constants=constants, **span)
+
+
+def _weights(codes: Floats) -> Floats:
+    """The largest deviation of each latent from its mean, 0 for one that is constant but for rounding."""
+    mean, least, most = codes.mean(axis=0), codes.min(axis=0), codes.max(axis=0)
+    weights = np.maximum(most - mean, mean - least)
+    return np.where(weights > 1e-9 * np.maximum(np.maximum(most, -least), 1e-30), weights, 0.0)
 
 
 @dataclass(frozen=True)

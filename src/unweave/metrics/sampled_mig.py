@@ -1,7 +1,8 @@
 """MIG as its authors define it: from samples of q(z), with the exact mixture over the data set."""
 
-from collections.abc import Callable, Sequence
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -85,26 +86,42 @@ def sampled_mig(
     conditional = np.stack(
         [-logs.mean(axis=2) @ p for logs, p in zip(of_values, shares, strict=True)], axis=1
     )
-    normalisers = _normalisers(classes, sizes, mode)
-    information = np.clip(entropies[:, None] - conditional, 0.0, normalisers)
-    order, gaps = leading_gaps(information / normalisers)
-    value = float(np.mean(gaps))
-    low = high = None
-    if interval:
-        error = _standard_error(information, normalisers, order, of_all, of_values, shares)
-        low, high = clipped(value, 1.96 * error)
+    found = _Gaps.of(entropies[:, None] - conditional, _normalisers(classes, sizes, mode))
+    error = _standard_error(found, of_all, of_values, shares) if interval else None
     constants = {
         "mode": mode,
         "samples": samples,
         "images": len(mu),
         "factors": remaining,
-        "gaps": gaps.tolist(),
-        "leading_latents": order[0].tolist(),
-        "entropies": normalisers.tolist(),
-        "mutual_information": information.tolist(),
+        "gaps": found.gaps.tolist(),
+        "leading_latents": found.order[0].tolist(),
+        "entropies": found.normalisers.tolist(),
+        "mutual_information": found.information.tolist(),
     }
     reference = "Chen et al. 2018, section 4, from samples of q(z)"
-    return Score("sampled_mig", value, low, high, reference=reference, constants=constants)
+    return found.score("sampled_mig", error, reference, constants)
+
+
+@dataclass(frozen=True)
+class _Gaps:
+    """Informations (rows, K), what divides them (K,), the two leading rows of each factor and the gap between them."""
+
+    information: Floats
+    normalisers: Floats
+    order: NDArray[np.intp]
+    gaps: Floats
+
+    @classmethod
+    def of(cls, information: Floats, normalisers: Floats) -> "_Gaps":
+        """Of informations, which the entropy of a factor limits."""
+        possible = np.clip(information, 0.0, normalisers)
+        return cls(possible, normalisers, *leading_gaps(possible / normalisers))
+
+    def score(self, name: str, error: float | None, reference: str, constants: Mapping[str, Any]) -> Score:
+        """The mean gap; with its standard error also the interval."""
+        value = float(np.mean(self.gaps))
+        low, high = (None, None) if error is None else clipped(value, 1.96 * error)
+        return Score(name, value, low, high, reference=reference, constants=constants)
 
 
 def _log_densities(
@@ -138,25 +155,18 @@ def _log_densities(
     return of_all, of_values
 
 
-def _standard_error(
-    information: Floats,
-    normalisers: Floats,
-    order: NDArray[np.intp],
-    of_all: Floats,
-    of_values: list[Floats],
-    shares: list[Floats],
-) -> float:
+def _standard_error(found: _Gaps, of_all: Floats, of_values: list[Floats], shares: list[Floats]) -> float:
     """Of the mean gap, from the log densities that were averaged.
 
     Latents share their draws: errors of H(z_j) cancel in part between latents, and so do those of H(z_j | v_k).
     """
     latents, samples = of_all.shape
-    weights = np.zeros((len(normalisers), latents))
+    weights = np.zeros((len(of_values), latents))
     variance = 0.0
-    for k, (normaliser, logs) in enumerate(zip(normalisers, of_values, strict=True)):
-        for sign, j in zip((1, -1), order[:, k], strict=False):
-            if information[j, k] > 0:
-                weights[k, j] = sign / normaliser / len(normalisers)
+    for k, (normaliser, logs) in enumerate(zip(found.normalisers, of_values, strict=True)):
+        for sign, j in zip((1, -1), found.order[:, k], strict=False):
+            if found.information[j, k] > 0:
+                weights[k, j] = sign / normaliser / len(of_values)
         terms = np.tensordot(weights[k], logs, 1)
         variance += float(shares[k] ** 2 @ terms.var(axis=1)) / samples
     variance += float(np.var(weights.sum(axis=0) @ of_all)) / samples
@@ -214,28 +224,28 @@ def subspace_mig(
     table, remaining = drop_columns(table, drop)
     classes, sizes = factor_classes(table)
     ratios = _subspace_ratios(mu, sd, classes, sizes, subspaces, samples, rng)
-    normalisers = _normalisers(classes, sizes, "paper")
-    information = np.clip(ratios.mean(axis=2), 0.0, normalisers)
-    order, gaps = leading_gaps(information / normalisers)
-    value = float(np.mean(gaps))
-    low = high = None
-    if interval:
-        terms = np.zeros(samples)
-        for k, normaliser in enumerate(normalisers):
-            for sign, s in zip((1, -1), order[:, k], strict=False):
-                terms += sign * ratios[s, k] / normaliser / len(sizes)
-        low, high = clipped(value, 1.96 * float(np.std(terms)) / float(np.sqrt(samples)))
+    found = _Gaps.of(ratios.mean(axis=2), _normalisers(classes, sizes, "paper"))
+    error = _error_of_ratios(found, ratios) if interval else None
     constants = {
         "subspaces": [int(s) for s in subspaces],
         "samples": samples,
         "images": len(mu),
         "factors": remaining,
-        "gaps": gaps.tolist(),
-        "leading_subspaces": order[0].tolist(),
-        "mutual_information": information.tolist(),
+        "gaps": found.gaps.tolist(),
+        "leading_subspaces": found.order[0].tolist(),
+        "mutual_information": found.information.tolist(),
     }
     reference = "Stühmer et al. 2020 (ISA); Chen et al. 2018, Eq. 6"
-    return Score("subspace_mig", value, low, high, reference=reference, constants=constants)
+    return found.score("subspace_mig", error, reference, constants)
+
+
+def _error_of_ratios(found: _Gaps, ratios: Floats) -> float:
+    """Of the mean gap, from the log ratios (subspaces, K, samples) that were averaged."""
+    terms = np.zeros(ratios.shape[2])
+    for k, normaliser in enumerate(found.normalisers):
+        for sign, s in zip((1, -1), found.order[:, k], strict=False):
+            terms += sign * ratios[s, k] / normaliser / len(found.normalisers)
+    return float(np.std(terms)) / float(np.sqrt(len(terms)))
 
 
 def _subspace_ratios(

@@ -99,9 +99,7 @@ def sap(
     order, gaps = leading_gaps(accuracy)
     value = float(np.mean(gaps))
     span = no_span()
-    if interval and mode == "latte":
-        span = no_span("machines are tested on the codes they were trained on")
-    elif interval:
+    if interval:
         span = _span(trial, machines, penalty, right, order)
     constants = {
         "mode": mode,
@@ -135,6 +133,8 @@ def _span(
     trial: Trial, machines: _Machines, penalty: float, right: NDArray[np.bool_], order: NDArray[np.intp]
 ) -> Span:
     """The interval: ``right`` (latents, K, held out) is what the machines guess, ``order`` the latents that lead."""
+    if np.array_equal(trial.train, trial.held_out):
+        return no_span("machines are tested on the codes they were trained on")
     if trial.fewest(trial.train, trial.held_out) < FEWEST:
         return no_span(f"a value has fewer than {FEWEST} codes to train or test on")
     of_halves = []

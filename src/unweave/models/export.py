@@ -254,10 +254,10 @@ def _onnx(part: _Part) -> "tuple[str, bytes, Callable[[Tensor], Arrays]]":
 
 def _torchscript(part: _Part) -> "tuple[str, bytes, Callable[[Tensor], Arrays]]":
     with torch.no_grad():
-        traced: Any = jit.trace(part.network, part.example, check_trace=False)  # type: ignore[no-untyped-call]
+        traced: Any = jit.trace(part.network, part.example, check_trace=False)
     buffer = io.BytesIO()
     jit.save(traced, buffer)
-    again: Any = jit.load(io.BytesIO(buffer.getvalue()))  # type: ignore[no-untyped-call]
+    again: Any = jit.load(io.BytesIO(buffer.getvalue()))
     return ".pt", buffer.getvalue(), lambda batch: _arrays(again(batch))
 
 

@@ -108,7 +108,7 @@ def relu(maps: Tensor) -> Tensor:
 
 
 def _apply(function: type[torch.autograd.Function], *inputs: Any) -> Tensor:
-    value: Tensor = function.apply(*inputs)  # type: ignore[no-untyped-call]
+    value: Tensor = function.apply(*inputs)
     return value
 
 

@@ -87,9 +87,8 @@ def image_grid(
     scale = max(1, round(_TARGET_SIDE / max(array.shape[-2:]))) if array.ndim == 5 else 1
     sheet = contact_sheet(array, scale=scale)
     rows, count = array.shape[:2]
-    for labels, number, name in ((row_labels, rows, "row_labels"), (column_labels, count, "column_labels")):
-        if labels is not None and len(labels) != number:
-            raise UnweaveError(f"{name} must have {number} entries, got {len(labels)}")
+    _check_labels("row_labels", row_labels, rows)
+    _check_labels("column_labels", column_labels, count)
     left = 12 + max(int(6.2 * len(label)) for label in row_labels) if row_labels else 8
     bottom = 8 + (16 if column_labels else 0) + (14 if column_title else 0)
     top = 28 + 14 * title.count("\n") if title else 8
@@ -102,20 +101,22 @@ def image_grid(
         axes = figure.add_axes((left / total_w, bottom / total_h, width / total_w, height / total_h))
         axes.imshow(sheet, interpolation="none", aspect="auto", extent=(0, width, height, 0))
         bare(axes)
-        step_y, step_x = (height + 2) / rows, (width + 2) / count
+        beside: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": 8, "family": "DejaVu Sans"}
+        below: dict[str, Any] = {"ha": "center", "va": "top", "fontsize": 8, "color": FAINT}
         for i, label in enumerate(row_labels or ()):
-            axes.text(
-                -6, (i + 0.5) * step_y - 1, label, ha="right", va="center", fontsize=8, family="DejaVu Sans"
-            )
+            axes.text(-6, (i + 0.5) * (height + 2) / rows - 1, label, **beside)
         for j, label in enumerate(column_labels or ()):
-            axes.text(
-                (j + 0.5) * step_x - 1, height + 5, label, ha="center", va="top", fontsize=8, color=FAINT
-            )
+            axes.text((j + 0.5) * (width + 2) / count - 1, height + 5, label, **below)
         if column_title:
-            axes.text(width / 2, height + 20, column_title, ha="center", va="top", fontsize=8, color=FAINT)
+            axes.text(width / 2, height + 20, column_title, **below)
         if title:
             axes.text(0, -7, title, ha="left", va="bottom", fontsize=10, fontweight="bold")
     return figure
+
+
+def _check_labels(name: str, labels: Sequence[str] | None, number: int) -> None:
+    if labels is not None and len(labels) != number:
+        raise UnweaveError(f"{name} must have {number} entries, got {len(labels)}")
 
 
 def reconstructions(originals: ArrayLike, reconstructed: ArrayLike, *, title: str | None = None) -> "Figure":

@@ -52,40 +52,40 @@ def latent_rows(
     rows = len(labels)
     if {len(field), len(sheet), *map(len, lines.values())} != {rows}:
         raise UnweaveError(f"every latent needs a map, curves, images and a label: there are {rows} labels")
-    steps, height, width = sheet.shape[1:4]
-    strip = np.full((rows, height, steps * (width + 2) - 2, 3), 255, np.uint8)
-    for step in range(steps):
-        strip[:, :, step * (width + 2) : step * (width + 2) + width] = sheet[:, step]
+    strips = _strips(sheet)
+    shape = (strips.shape[2] + 2) / strips.shape[1]
     # One scale for all rows, so that an unused latent looks unused.
     limit = max(float(np.abs(field).max()), *(float(np.abs(v).max()) for v in lines.values()), 1e-9)
     side, top = 0.72, 0.34 + (0.26 if title else 0.0) + (0.2 if classes else 0.0)
-    across = side * (1.25 * (1 + len(lines)) + steps * (width + 2) / height)
+    across = side * (1.25 * (1 + len(lines)) + shape)
     with new_figure(across + 1.0, rows * side * 1.12 + top + 0.1) as figure:
-        grid = figure.add_gridspec(
-            rows, 2 + len(lines), width_ratios=[1.0, *[1.25] * len(lines), steps * (width + 2) / height]
-        )
+        grid = figure.add_gridspec(rows, 2 + len(lines), width_ratios=[1.0, *[1.25] * len(lines), shape])
         for i, label in enumerate(labels):
-            axes = figure.add_subplot(grid[i, 0])
-            axes.imshow(field[i], cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
-            bare(axes)
-            axes.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=8)
-            if i == 0:
-                axes.set_title("x, y", fontsize=8, fontweight="normal", loc="center")
-            for j, (name, values) in enumerate(lines.items()):
-                axes = figure.add_subplot(grid[i, 1 + j])
+            plane, *curved, strip = (figure.add_subplot(grid[i, j]) for j in range(2 + len(lines)))
+            plane.imshow(field[i], cmap="RdBu_r", vmin=-limit, vmax=limit, interpolation="nearest")
+            bare(plane)
+            plane.set_ylabel(label, rotation=0, ha="right", va="center", fontsize=8)
+            for j, (axes, values) in enumerate(zip(curved, lines.values(), strict=True)):
                 _draw_lines(axes, values[i], limit, classes if i == 0 and j == 0 else ())
-                if i == 0:
-                    axes.set_title(name, fontsize=8, fontweight="normal", loc="center")
-            axes = figure.add_subplot(grid[i, 1 + len(lines)])
-            axes.imshow(strip[i], interpolation="nearest")
-            bare(axes)
-            if i == 0:
-                axes.set_title("traversal of the latent", fontsize=8, fontweight="normal", loc="center")
+            strip.imshow(strips[i], interpolation="nearest")
+            bare(strip)
+        columns = ("x, y", *lines, "traversal of the latent")
+        for axes, name in zip(figure.axes, columns, strict=False):
+            axes.set_title(name, fontsize=8, fontweight="normal", loc="center")
         if classes:
             figure.legend(loc="outside lower left", ncols=len(classes), fontsize=7)
         if title:
             figure.suptitle(title, x=0.01, ha="left", fontsize=10, fontweight="bold")
     return figure
+
+
+def _strips(images: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Images (rows, steps, H, W, 3) of each row side by side, (rows, H, width, 3)."""
+    rows, steps, height, width, _ = images.shape
+    strips = np.full((rows, height, steps * (width + 2) - 2, 3), 255, np.uint8)
+    for step in range(steps):
+        strips[:, :, step * (width + 2) : step * (width + 2) + width] = images[:, step]
+    return strips
 
 
 def factor_map(

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -96,17 +96,9 @@ def geometry_sheet(
     colors, edges = grid_colors(factors, hole), grid_edges(factors)
     with new_figure(9.2, 3.1 * (1 + len(models))) as figure:
         axes = figure.subplots(1 + len(models), 3, squeeze=False)
-        seen = np.asarray(drawn, dtype=np.float64)
-        axes[0, 0].plot(seen[:, 0], seen[:, 1], ".", markersize=1.6, color=FAINT, rasterized=True)
-        axes[0, 0].set(title="factors of the data", xlabel=names[0], ylabel=names[1])
         draw_grid(axes[0, 1], factors, edges, colors, hole, "box")
         axes[0, 1].set(title="grid of factors", xlabel=names[0], ylabel=names[1])
-        axes[0, 0].set(xlim=axes[0, 1].get_xlim(), ylim=axes[0, 1].get_ylim())
-        axes[0, 0].set_aspect("equal", adjustable="box")
-        shown = np.asarray(images)[:16]
-        axes[0, 2].imshow(contact_sheet(_four_by_four(shown), background=160), interpolation="none")
-        axes[0, 2].set_title("data")
-        bare(axes[0, 2])
+        _draw_data(axes[0], np.asarray(drawn, dtype=np.float64), np.asarray(images)[:16], names)
         every = np.concatenate([np.asarray(model.scores, float) for model in models.values()])
         top = max(0.05, float(every.max()) * 1.08)
         for row, (name, model) in zip(axes[1:], models.items(), strict=True):
@@ -125,6 +117,20 @@ def geometry_sheet(
                 place.set_title(f"★ {label} {score}", color=color)
                 _annotate(place, replica)
     return figure
+
+
+def _draw_data(
+    axes: Sequence["Axes"], drawn: NDArray[Any], images: NDArray[Any], names: Sequence[str]
+) -> None:
+    """The factors of the data left of the grid, within the same limits, and some images on its right."""
+    factors, grid, examples = axes
+    factors.plot(drawn[:, 0], drawn[:, 1], ".", markersize=1.6, color=FAINT, rasterized=True)
+    factors.set(title="factors of the data", xlabel=names[0], ylabel=names[1])
+    factors.set(xlim=grid.get_xlim(), ylim=grid.get_ylim())
+    factors.set_aspect("equal", adjustable="box")
+    examples.imshow(contact_sheet(_four_by_four(images), background=160), interpolation="none")
+    examples.set_title("data")
+    bare(examples)
 
 
 def _annotate(axes: "Axes", replica: Embedded) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
+from unweave.metrics.statistics import Interval
 from unweave.plots.score_panels import Limits, possible, seed_interval
 from unweave.plots.style import FAINT, INK, PALETTE, RULE, new_figure
 
@@ -255,8 +256,31 @@ def _draw_series(
     middle = [(seed_interval(point.x, limits[0]), seed_interval(point.y, limits[1])) for point in points]
     for point in points:
         axes.plot(point.x, point.y, "o", markersize=2.8, color=color, alpha=0.35, markeredgewidth=0)
-    x = np.array([a.mean for a, _ in middle])
-    y = np.array([b.mean for _, b in middle])
+    x, y = [a.mean for a, _ in middle], [b.mean for _, b in middle]
+    _draw_spread(axes, points, middle, color, spread)
+    axes.plot(x, y, "o-", color=color, markersize=5, markeredgecolor="white", label=name or None)
+    for point, at_x, at_y in zip(points, x, y, strict=True):
+        if point.label:
+            axes.annotate(
+                point.label,
+                (at_x, at_y),
+                textcoords="offset points",
+                xytext=(5, 5),
+                fontsize=7.5,
+                color=color,
+                fontweight="bold",
+            )
+
+
+def _draw_spread(
+    axes: "Axes",
+    points: Sequence[Point],
+    middle: Sequence[tuple[Interval, Interval]],
+    color: str,
+    spread: Spread,
+) -> None:
+    """What surrounds the means ``middle`` of some points: bars, hulls, a band, or the cross of a single point."""
+    x, y = [a.mean for a, _ in middle], [b.mean for _, b in middle]
     low = np.array([b.mean if b.low is None else b.low for _, b in middle])
     high = np.array([b.mean if b.high is None else b.high for _, b in middle])
     if spread == "standard error":
@@ -280,18 +304,6 @@ def _draw_series(
         across = middle[0][0]
         axes.plot([float(across.low or 0), float(across.high or 0)], [y[0], y[0]], color=color, linewidth=1)
         axes.plot([x[0], x[0]], [low[0], high[0]], color=color, linewidth=1)
-    axes.plot(x, y, "o-", color=color, markersize=5, markeredgecolor="white", label=name or None)
-    for point, at_x, at_y in zip(points, x, y, strict=True):
-        if point.label:
-            axes.annotate(
-                point.label,
-                (at_x, at_y),
-                textcoords="offset points",
-                xytext=(5, 5),
-                fontsize=7.5,
-                color=color,
-                fontweight="bold",
-            )
 
 
 def _dot_offsets(sample: NDArray[np.float64]) -> NDArray[np.float64]:

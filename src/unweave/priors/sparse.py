@@ -8,7 +8,6 @@ from torch import Tensor
 from torch.distributions import Distribution, Independent, constraints
 
 from unweave.errors import UnweaveError, check_positive
-from unweave.functional.untyped import broadcast_pair
 from unweave.priors.core import Prior
 
 Shape = torch.Size | list[int] | tuple[int, ...]
@@ -64,7 +63,7 @@ class SpikeAndSlab(Distribution):
     support = constraints.real
 
     def __init__(self, gamma: Tensor, sigma0: Tensor) -> None:
-        self.gamma, self.sigma0 = broadcast_pair(gamma, sigma0)
+        self.gamma, self.sigma0 = torch.broadcast_tensors(gamma, sigma0)
         super().__init__(self.gamma.shape, validate_args=False)
 
     def expand(self, batch_shape: Shape, _instance: None = None) -> "SpikeAndSlab":

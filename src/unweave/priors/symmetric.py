@@ -8,7 +8,6 @@ from torch import Tensor
 from torch.distributions import Distribution, Normal, constraints, register_kl
 
 from unweave.functional.gaussian_moments import absolute_moment
-from unweave.functional.untyped import broadcast_pair
 from unweave.priors.tree import Tree
 
 Shape = torch.Size | list[int] | tuple[int, ...]
@@ -39,7 +38,7 @@ class ExponentialPower(Distribution):
     has_rsample = True
 
     def __init__(self, p: Tensor, tau: Tensor) -> None:
-        self.p, self.tau = broadcast_pair(p, tau)
+        self.p, self.tau = torch.broadcast_tensors(p, tau)
         super().__init__(self.p.shape, validate_args=False)
 
     def expand(self, batch_shape: Shape, _instance: None = None) -> "ExponentialPower":
@@ -81,11 +80,13 @@ class ExponentialPower(Distribution):
         return torch.where(torch.rand_like(size) < 0.5, -size, size)
 
 
-@register_kl(Normal, ExponentialPower)  # type: ignore[no-untyped-call,untyped-decorator]
 def _kl_normal_exponential_power(q: Normal, p: ExponentialPower) -> Tensor:
     expected = p.tau.double() * absolute_moment(q.loc.double(), q.scale.double(), p.p)
-    entropy: Tensor = q.entropy()  # type: ignore[no-untyped-call]
+    entropy: Tensor = q.entropy()
     return (expected + p._log_normaliser() - entropy.double()).to(q.loc.dtype)
+
+
+register_kl(Normal, ExponentialPower)(_kl_normal_exponential_power)
 
 
 @final

@@ -25,11 +25,11 @@ _ACTIVATIONS = {
 }
 
 
-class _Activations(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class _Activations(TorchDispatchMode):
     """Writes down every activation, whether a module or a function computes it."""
 
     def __init__(self, seen: list[str], slopes: bool) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.seen = seen
         self.slopes = slopes
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, unknown
+from unweave.metrics.agreement import Kind
 from unweave.metrics.score import wilson
 from unweave.metrics.statistics import difference, holm, mean_interval, standard_ranks
 from unweave.recipes import power
@@ -404,7 +405,7 @@ def above(what: str, value: float, null: float = 0.0, *, constructed: bool = Fal
 
 
 def correlation(
-    what: str, x: ArrayLike, y: ArrayLike, kind: str, *, published: float | None = None
+    what: str, x: ArrayLike, y: ArrayLike, kind: Kind, *, published: float | None = None
 ) -> Finding:
     """Claim: two scores of the same models are correlated: Pearson's, Kendall's or Spearman's test, two-sided.
 
@@ -428,7 +429,7 @@ def correlation(
     if kind not in tests:
         raise unknown("kind", kind, tests)
     one, two = _pairs(what, x, y)
-    found = agreement({"one": one, "two": two}, kind=kind).score("one", "two")  # type: ignore[arg-type]
+    found = agreement({"one": one, "two": two}, kind=kind).score("one", "two")
     p = float(tests[kind](one, two).pvalue)
     return Finding(
         *(what, found.value, published, None, found.low, found.high, p, f"test of {kind}"),

@@ -224,14 +224,7 @@ def conclude(
     for name, figure in conclusion.pictures.items():
         for kind in kinds:
             save(figure, folder / f"{name}.{kind}", dpi=DPI)
-    for stand_in in recipe.stand_ins(scale, changes):
-        job.note(stand_in.sentence)
-    if changes and deviates(changes):
-        own = changes_text({key: value for key, value in changes.items() if key != SEEDS})
-        job.note(f"Not the paper's protocol: {own} {recipe.where_changed(scale, changes)}.")
-    if changes and SEEDS in changes and sweep is not None:
-        seeds = sorted({member.run.config.seed for member in sweep.members})
-        job.note(f"An independent replication: {len(seeds)} seeds, {seeds[0]} to {seeds[-1]}.")
+    _note_departures(job, changes or {}, sweep)
     result = Result(
         id=recipe.id,
         scale=scale,
@@ -252,6 +245,18 @@ def conclude(
     atomic.write_json(folder / COST, dict(vars(cost)))
     atomic.write_json(folder / EVIDENCE, evidence_of(sweep))
     return folder, result, cost
+
+
+def _note_departures(job: Job, changes: Mapping[str, Any], sweep: Sweep | None) -> None:
+    """Note what of the paper's protocol was replaced, changed or repeated with other seeds."""
+    for stand_in in job.recipe.stand_ins(job.scale, changes):
+        job.note(stand_in.sentence)
+    if deviates(changes):
+        own = changes_text({key: value for key, value in changes.items() if key != SEEDS})
+        job.note(f"Not the paper's protocol: {own} {job.recipe.where_changed(job.scale, changes)}.")
+    if SEEDS in changes and sweep is not None:
+        seeds = sorted({member.run.config.seed for member in sweep.members})
+        job.note(f"An independent replication: {len(seeds)} seeds, {seeds[0]} to {seeds[-1]}.")
 
 
 def deviates(changes: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -129,15 +130,7 @@ def write_comparison_report(
         explorer=_explorer_beside(Path(path)),
         curves=curve_charts(histories) if histories else [],
         curve_labels=list(histories),
-        models=[
-            {
-                "label": each.label,
-                "traversals": traversal_sheet(each),
-                "reconstructions": reconstruction_sheet(each),
-                "kl": kl_chart(each),
-            }
-            for each in summaries
-        ],
+        models=[_pictures_of(each) for each in summaries],
         commands={each.label: each.run.command for each in summaries},
         settings=[(key, [table.get(key, "") for table in tables]) for key in keys],
         differing={key for key in keys if len({table.get(key) for table in tables}) > 1},
@@ -145,6 +138,16 @@ def write_comparison_report(
         writer=writer(),
     )
     return _write(Path(path), page.encode())
+
+
+def _pictures_of(summary: RunSummary) -> dict[str, Any]:
+    """What a comparison shows of one model alone."""
+    return {
+        "label": summary.label,
+        "traversals": traversal_sheet(summary),
+        "reconstructions": reconstruction_sheet(summary),
+        "kl": kl_chart(summary),
+    }
 
 
 def dataset_sheet(dataset: Dataset, *, columns: int = 10) -> Figure:

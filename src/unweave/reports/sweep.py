@@ -22,7 +22,13 @@ from unweave.reports.run_parts import Sheet, traversal_sheet
 from unweave.reports.run_summary import settings, summarise
 from unweave.reports.search import Found, found_of, search_answers, search_panels, search_question
 from unweave.reports.sweep_figures import Linked, Panel, series_names, sweep_figures
-from unweave.reports.sweep_findings import LEVEL, pairwise_tests, sweep_findings, sweep_question
+from unweave.reports.sweep_findings import (
+    LEVEL,
+    PairwiseTest,
+    pairwise_tests,
+    sweep_findings,
+    sweep_question,
+)
 from unweave.reports.variants import (
     Variant,
     finished_values,
@@ -76,31 +82,26 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
     # Before they are saved: a figure that has been drawn once is arranged a little differently the next time.
     pictures = {name: _chart(name, panel) for name, panel in figures.items()}
     if path is None:
-        save_figures(
-            {name: panel.figure for name, panel in figures.items()}, sweep.folder / "pictures", *KINDS
-        )
+        drawn = {name: panel.figure for name, panel in figures.items()}
+        save_figures(drawn, sweep.folder / "pictures", *KINDS)
     tests = pairwise_tests(variants, main) if main and found is None else []
+    question, answers = _answered(found, variants, main, tests, scored)
     page = render(
         "sweep.html",
         title=sweep.title,
-        question=sweep_question(variants, main) if found is None else search_question(found),
+        question=question,
+        findings=answers,
         search=found,
         trials=[] if found is None else _trial_rows(found, variants, scored, sweep, link),
         searched=list(searched),
         sweep=sweep,
         counts=_variants_and_seeds(variants),
         banners=_banners(sweep),
-        findings=sweep_findings(variants, main, tests, scored)
-        if found is None
-        else search_answers(found, {v.name for v in variants if not v.has_learned}),
-        main=None if main is None else explanation_of(main),
-        columns=[explanation_of(name) for name in page_order(scored)],
-        rows=_mean_rows(variants, scored),
+        **_table_of_means(variants, scored, main),
         pictures=pictures,
         lines=series_names(variants),
         curves=[name for name in figures if name.endswith(("-against-reconstruction", "rate-distortion"))],
         panels=[name for name in figures if name.startswith("score-")],
-        enough_seeds=any(len(v.members) >= FEWEST_SEEDS for v in variants),
         tests=tests,
         level=LEVEL,
         ranked=_ranked_traversals(variants, main) if main else {},
@@ -109,6 +110,31 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
     )
     atomic.write(page_path, page)
     return page_path
+
+
+def _answered(
+    found: Found | None,
+    variants: Sequence[Variant],
+    main: str | None,
+    tests: Sequence[PairwiseTest],
+    scored: Mapping[str, Score],
+) -> tuple[str, list[str]]:
+    """The question of a sweep or of a search, and the sentences that answer it."""
+    if found is None:
+        return sweep_question(variants, main), sweep_findings(variants, main, tests, scored)
+    return search_question(found), search_answers(found, {v.name for v in variants if not v.has_learned})
+
+
+def _table_of_means(
+    variants: Sequence[Variant], scored: Mapping[str, Score], main: str | None
+) -> dict[str, Any]:
+    """The table of means over seeds, its columns, and whether there are seeds enough for an interval."""
+    return {
+        "main": None if main is None else explanation_of(main),
+        "columns": [explanation_of(name) for name in page_order(scored)],
+        "rows": _mean_rows(variants, scored),
+        "enough_seeds": any(len(v.members) >= FEWEST_SEEDS for v in variants),
+    }
 
 
 def _about_runs(members: Sequence[Member], names: Sequence[str], link: Linked) -> dict[str, Any]:

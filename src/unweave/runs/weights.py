@@ -73,7 +73,8 @@ class DataFacts:
     def to_json(self) -> dict[str, Any]:
         """Plain lists, numbers and strings."""
         space = None if self.space is None else {"names": self.space.names, "sizes": self.space.sizes}
-        return json.loads(json.dumps({**asdict(self), "space": space}))  # type: ignore[no-any-return]
+        plain: dict[str, Any] = json.loads(json.dumps({**asdict(self), "space": space}))
+        return plain
 
     @classmethod
     def of_json(cls, stored: Mapping[str, Any]) -> "DataFacts":

@@ -51,7 +51,7 @@ def maximise(
 
     held = [variable.grad for variable in variables]
     try:
-        optimizer.step(closure)  # type: ignore[no-untyped-call]
+        optimizer.step(closure)
     finally:
         for variable, gradient in zip(variables, held, strict=True):
             variable.grad = gradient

@@ -139,7 +139,7 @@ class _Models:
         matched = self.alpha > 0
         if matched.any():
             wanted = _sample(self.prior, len(self.x), self.generators[0])
-            fit: Tensor = _LogAggregate.apply(mean[matched], log_variance[matched], wanted)  # type: ignore[no-untyped-call]
+            fit: Tensor = _LogAggregate.apply(mean[matched], log_variance[matched], wanted)
             loss = loss + (self.alpha[matched] * (self.prior.log_prob(wanted).mean() - fit)).sum()
         return loss
 
@@ -186,7 +186,7 @@ def _network(inputs: Tensor, weights: list[Tensor]) -> tuple[Tensor, Tensor]:
 def _sample(prior: torch.distributions.MixtureSameFamily, n: int, generator: torch.Generator) -> Tensor:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
-        drawn: Tensor = prior.sample((n,))  # type: ignore[no-untyped-call]
+        drawn: Tensor = prior.sample((n,))
         return drawn
 
 

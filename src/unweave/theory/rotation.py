@@ -107,9 +107,9 @@ def objective(vae: VAE, x: Tensor, noise: Tensor, beta: float, turn: Tensor | No
     prior = vae.prior()
     gaussian = _as_multivariate(prior)
     if gaussian is not None:
-        divergence = kl_divergence(q, gaussian.expand(q.batch_shape))  # type: ignore[no-untyped-call]
+        divergence = kl_divergence(q, gaussian.expand(q.batch_shape))
     else:
-        divergence = (q.log_prob(z) - prior.log_prob(z)).mean(0)  # type: ignore[no-untyped-call]
+        divergence = (q.log_prob(z) - prior.log_prob(z)).mean(0)
     return reconstruction - beta * divergence
 
 

@@ -1,7 +1,8 @@
 """Training in one call."""
 
-from collections.abc import Callable
-from dataclasses import replace
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
 from typing import Any
 
 from unweave.data import Dataset, as_dataset
@@ -24,8 +25,19 @@ from unweave.training.trainer import (
 )
 from unweave.vae import Model
 
-KEPT = ("steps", "batch_size", "learning_rate", "seed", "weight_average", "clip_norm")
-"""Settings that an :class:`Outcome` keeps of its call."""
+PARTS = {
+    "optimizer": OPTIMIZERS,
+    "critic_optimizer": OPTIMIZERS,
+    "schedule": SCHEDULES,
+    "critic_schedule": SCHEDULES,
+}
+"""Settings that are parts, and the slot of each."""
+
+KEPT = ("steps", "batch_size", "learning_rate", "seed", "weight_average", "clip_norm", *PARTS)
+"""Arguments of :func:`train` that an :class:`Outcome` keeps, as they were given."""
+
+HOOKS = ("checkpoints", "record", "resumed", "display", "share", "on_step", "on_checkpoint")
+"""Arguments of :func:`train` that its :class:`Trainer` takes as they are."""
 
 
 def train(
@@ -103,48 +115,27 @@ def train(
         >>> train(vae, objectives.BetaVAE(), data.Circles(size=32), steps=2, batch_size=4)
         Outcome(status='finished', step=2, reason=None)
     """
-    settings = Settings(
-        steps,
-        batch_size,
-        learning_rate,
-        seed,
-        threads,
-        checkpoint_seconds,
-        OPTIMIZERS.make(optimizer),
-        OPTIMIZERS.make(critic_optimizer),
-        SCHEDULES.make(schedule),
-        log_every,
-        critic_schedule=SCHEDULES.make(critic_schedule),
-        weight_average=weight_average,
-        clip_norm=clip_norm,
-        patience=patience,
-        precision=precision,
-    )
-    images = as_dataset(dataset)
-    call = Call(
-        objective,
-        dataset,
-        images,
-        {
-            **{key: getattr(settings, key) for key in KEPT},
-            **{"optimizer": optimizer, "critic_optimizer": critic_optimizer},
-            **{"schedule": schedule, "critic_schedule": critic_schedule},
-        },
-    )
-    trainer = Trainer(
-        vae,
-        OBJECTIVES.make(objective, latents=vae.latents),
-        images,
-        settings,
-        checkpoints=checkpoints,
-        record=record,
-        resumed=resumed,
-        display=display,
-        share=share,
-        on_step=on_step,
-        on_checkpoint=on_checkpoint,
-    )
-    if display is not None or quiet or share.rank:
+    given = dict(locals())
+    settings, images = _settings(given), as_dataset(dataset)
+    part = OBJECTIVES.make(objective, latents=vae.latents)
+    trainer = Trainer(vae, part, images, settings, **{name: given[name] for name in HOOKS})
+    call = Call(objective, dataset, images, {name: given[name] for name in KEPT})
+    with _shown(trainer, quiet):
         return replace(trainer.run(stop), call=call)
-    with TerminalDisplay.of({type(vae).__name__: steps}, quiet) as trainer.display:
-        return replace(trainer.run(stop), call=call)
+
+
+def _settings(given: Mapping[str, Any]) -> Settings:
+    """Those among the arguments of :func:`train`, with the parts made that they name."""
+    made = {name: slot.make(given[name]) for name, slot in PARTS.items()}
+    return Settings(**{field.name: given[field.name] for field in fields(Settings)} | made)
+
+
+@contextlib.contextmanager
+def _shown(trainer: Trainer, quiet: bool) -> Iterator[None]:
+    """Inside, a bar on standard error shows the progress, unless something else does or nothing should."""
+    if trainer.display is not None or quiet or trainer.share.rank:
+        yield
+        return
+    steps = {type(trainer.model).__name__: trainer.settings.steps}
+    with TerminalDisplay.of(steps, quiet) as trainer.display:
+        yield

@@ -1,9 +1,11 @@
 """DEC corollaries 1 and 2: for Gaussians, beta is a rescaling of the code and an entropy bonus."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from unweave.plots import theory as theory_plots
 from unweave.recipes.claims import equal
@@ -72,6 +74,18 @@ def corollaries(beta: float = BETA, seed: int = 0) -> Corollaries:
     return Corollaries(sides, *gradients)
 
 
+def _sides_of(betas: Sequence[float]) -> list[Sides]:
+    """Corollary 1 for a Gaussian code with a prior N(0, I), for some weights of the KL."""
+    mean, covariance = torch.tensor([0.7, -0.4]).double(), torch.tensor([[0.3, 0.1], [0.1, 0.5]]).double()
+    noise = torch.randn(200, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    identity = torch.eye(2).double()
+
+    def likelihood(z: Tensor) -> Tensor:
+        return -2 * (z.sin() - 0.3).square().sum(-1)
+
+    return [corollary_one(likelihood, mean, covariance, identity, beta, noise) for beta in betas]
+
+
 @recipe(
     "dec-corollary1",
     title="For Gaussians, beta is a rescaling of the code and an entropy bonus",
@@ -82,19 +96,7 @@ def corollary_1(job: Job) -> Conclusion:
     """Both sides of corollary 1, and the gradient of corollary 2 at an optimum, rescaled and not."""
     found = corollaries()
     betas = np.geomspace(0.25, 8, 16)
-    mean, covariance = torch.tensor([0.7, -0.4]).double(), torch.tensor([[0.3, 0.1], [0.1, 0.5]]).double()
-    noise = torch.randn(200, 2, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
-    sides = [
-        corollary_one(
-            lambda z: -2 * (z.sin() - 0.3).square().sum(-1),
-            mean,
-            covariance,
-            torch.eye(2).double(),
-            beta,
-            noise,
-        )
-        for beta in betas.tolist()
-    ]
+    sides = _sides_of(betas.tolist())
     largest = max(abs(each.left - each.right) for each in sides)
     picture = theory_plots.lines(
         betas,

@@ -1,6 +1,7 @@
 """FAC figure 6: latent traversals of the best models, 2D Shapes."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unweave.metrics import mutual_information
 from unweave.recipes.claims import equal, exceeds, paired
@@ -19,6 +20,18 @@ FACTORS = {"shape": 3, "scale": 6, "orientation": 40, "x": 32, "y": 32}
 """Factors of 2D Shapes and how many values each has."""
 
 
+def _shares_known(job: Job) -> NDArray[np.float64]:
+    """How much of each factor the latent knows that knows most of it, a share of its entropy, (runs, factors)."""
+    known = []
+    for variant in [*variants_of(job, BETA_VAE), *variants_of(job, FACTOR_VAE)]:
+        for run in job.runs(variant.name):
+            codes = codes_of(run)
+            assert codes.factors is not None
+            nats = mutual_information(codes.means, codes.factors).max(axis=0)
+            known.append(nats / np.log(list(FACTORS.values())))
+    return np.array(known)
+
+
 @recipe(
     "fac-fig6",
     title="Latent traversals of the best models, 2D Shapes",
@@ -29,14 +42,7 @@ FACTORS = {"shape": 3, "scale": 6, "orientation": 40, "x": 32, "y": 32}
 def figure_6(job: Job) -> Conclusion:
     """Traversals, and how much of each factor the latent knows that knows most of it."""
     job.note(shortfall(job))
-    known = []
-    for variant in [*variants_of(job, BETA_VAE), *variants_of(job, FACTOR_VAE)]:
-        for run in job.runs(variant.name):
-            codes = codes_of(run)
-            assert codes.factors is not None
-            nats = mutual_information(codes.means, codes.factors).max(axis=0)
-            known.append(nats / np.log(list(FACTORS.values())))
-    share = np.array(known)
+    share = _shares_known(job)
     rows = [["factor", "share of it that the best latent knows, mean over runs"]]
     rows += [[name, f"{value:.3f}"] for name, value in zip(FACTORS, share.mean(axis=0), strict=True)]
     best = [best_run(job, method) for method in (BETA_VAE, FACTOR_VAE)]

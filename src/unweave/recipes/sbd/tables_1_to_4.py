@@ -7,6 +7,7 @@ import torch
 from torch import nn
 
 from unweave.data import Circles
+from unweave.data.circles import Variant
 from unweave.plots.text_table import text_table
 from unweave.recipes.architecture import Column, architecture, layers_of
 from unweave.recipes.claims import Finding, above, equal
@@ -136,7 +137,7 @@ recipe(
     published="table 2",
 )(architecture(table_2))
 
-CIRCLES: dict[str, tuple[str, float, dict[str, tuple[float, float]]]] = {
+CIRCLES: dict[str, tuple[Variant, float, dict[str, tuple[float, float]]]] = {
     "X-Y": ("xy", 0.2, {"x": (0.2, 0.8), "y": (0.2, 0.8)}),
     "X-H": ("xh", 0.3, {"x": (0.2, 0.8), "hue": (0.2, 0.8)}),
     "R-G": ("rg", 0.5, {"red": (0.4, 0.8), "green": (0.4, 0.8)}),
@@ -161,7 +162,7 @@ def table_3(job: Job) -> Conclusion:
     """Published and drawn side by side."""
     rows, wrong = [["data set", "size", "published", "factors", "published"]], 0
     for name, (variant, size, ranges) in CIRCLES.items():
-        data = Circles(variant=variant)  # type: ignore[arg-type]  # the keys are variants
+        data = Circles(variant=variant)
         own = dict(zip(data.space.names, data.space.sizes, strict=True))
         wrong += (data.diameter != size) + (own != ranges)
         rows.append([name, f"{data.diameter:g}", f"{size:g}", _told(own), _told(ranges)])
