@@ -6,6 +6,7 @@ from unweave.errors import UnweaveError, check_choice
 from unweave.runs.executors.executor import Event, Executor, Stop, Tell
 from unweave.runs.executors.local import Inline, Local
 from unweave.runs.executors.ray_cluster import OnRay, read_resources
+from unweave.runs.executors.slurm import OnSlurm
 
 __all__ = [
     "EXECUTORS",
@@ -14,13 +15,14 @@ __all__ = [
     "Inline",
     "Local",
     "OnRay",
+    "OnSlurm",
     "Stop",
     "Tell",
     "make",
     "read_resources",
 ]
 
-EXECUTORS: dict[str, type] = {"local": Local, "inline": Inline, "ray": OnRay}
+EXECUTORS: dict[str, type] = {"local": Local, "inline": Inline, "ray": OnRay, "slurm": OnSlurm}
 
 
 def make(name: str, **options: Any) -> Executor:

@@ -53,5 +53,9 @@ class Executor(ABC):
         """Returns when every run has ended, or soon after ``stop`` returns true (the runs are then interrupted)."""
         self._execute(folders, tell, stop, metrics)
 
+    def advice(self) -> str:
+        """What to tell the user after a stop."""
+        return "stopped; run the same command again to resume"
+
     @abstractmethod
     def _execute(self, folders: Sequence[Path], tell: Tell, stop: Stop, metrics: Sequence[str]) -> None: ...
