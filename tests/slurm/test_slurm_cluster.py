@@ -139,8 +139,9 @@ class Trouble:
         slurm("scancel", number)
 
     def near_the_time_limit(self, number: str) -> None:
-        """The signal that SLURM sends before the time limit."""
-        slurm("scancel", "--signal=USR2", number)
+        """The signal that SLURM sends before the time limit. It arrives, but this scancel would ask again and again."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run(["scancel", "--signal=USR2", number], check=True, timeout=2)
 
     def drain_and_lose_the_node(self, number: str) -> None:
         node = slurm("sinfo", "-h", "-o", "%n")
