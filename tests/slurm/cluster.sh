@@ -64,6 +64,7 @@ JobAcctGatherType=jobacct_gather/none
 MpiDefault=none
 ReturnToService=2
 SlurmdTimeout=10
+KillWait=10
 SchedulerParameters=sched_interval=2,bf_interval=2
 SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU_Memory
@@ -98,6 +99,10 @@ restart)
     ;;
 stop)
     scancel --user="$(id -un)" 2>/dev/null || true
+    for _ in $(seq 200); do  # until the processes of the jobs have ended
+        test -n "$(squeue -h 2>/dev/null)" || break
+        sleep 0.1
+    done
     ended slurmd
     ended slurmctld
     ended munged
