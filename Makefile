@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo check test test-slow torture benchmarks kernel browser clean
+.PHONY: demo check test test-slow slurm-test torture benchmarks kernel browser clean
 
 demo: $(READY)  ## two VAEs side by side, a page about both and one to touch them, in a few minutes
 	$(BIN)/unweave demo
@@ -25,6 +25,10 @@ test: check browser  ## style, types and all tests except the slow ones
 
 test-slow: $(READY) browser  ## the tests that take minutes
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m slow
+
+slurm-test: $(READY)  ## a sweep on a real SLURM on this machine: Debian's packages, no service of the system
+	tests/slurm/cluster.sh install
+	OMP_NUM_THREADS=1 $(BIN)/pytest -m slow tests/slurm
 
 torture: $(READY)  ## kills, damaged files, full disks and strange inputs by the thousand; can be stopped and resumed
 	$(BIN)/python tests/faults/torture.py --folder torture

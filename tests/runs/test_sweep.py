@@ -18,8 +18,8 @@ import torch
 from safetensors.torch import load_file
 
 from unweave import artefacts
-from unweave.runs import Run, RunIndex, Study, executors
-from unweave.runs.executors import Event, Local, OnRay
+from unweave.runs import Run, RunIndex, Study
+from unweave.runs.executors import Event, Local, OnRay, ray_cluster
 from unweave.runs.locks import WORKING, lock
 from unweave.runs.study import load
 from unweave.runs.sweep import Sweep, describe, duration, estimate
@@ -275,7 +275,7 @@ class FakeRay:
 def test_one_lost_node_is_told_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(executors, "_ray", FakeRay)
+    monkeypatch.setattr(ray_cluster, "_ray", FakeRay)
     told: list[Event] = []
     OnRay().execute([tmp_path / "a", tmp_path / "b"], told.append)
     assert [record.getMessage() for record in caplog.records] == [

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unweave.cli.flags import out_flag, quiet_flag
+from unweave.cli.slurm_flags import slurm_flags
 from unweave.cli.terminal import print_line
 from unweave.console import console
+from unweave.errors import UnweaveError
 
 if TYPE_CHECKING:
     from unweave.runs.executors import Executor, Stop, Tell
@@ -32,6 +34,14 @@ class Execution:
     track: str | None
     no_report: bool
     quiet: bool
+    slurm_partition: str | None = None
+    slurm_time: str | None = None
+    slurm_cpus: int | None = None
+    slurm_gpus: int | None = None
+    slurm_memory: str | None = None
+    slurm_account: str | None = None
+    slurm_parallel: int | None = None
+    slurm_option: tuple[str, ...] = ()
 
     def make_executor(self) -> "Executor":
         """The executor that the flags name."""
@@ -39,11 +49,34 @@ class Execution:
 
         return make(
             self.executor,
+            **self._slurm_options(),
             workers=self.workers,
             attempts=self.attempts,
             address=self.address,
             resources=read_resources(self.resources) if self.resources else None,
         )
+
+    def _slurm_options(self) -> dict[str, Any]:
+        """The values of the flags for SLURM, which no other executor takes."""
+        from unweave.runs.executors.slurm_queue import read_options
+
+        prefix = "slurm_"
+        given = {
+            field.name: value
+            for field in dataclasses.fields(self)
+            if field.name.startswith(prefix) and (value := getattr(self, field.name)) not in (None, ())
+        }
+        if self.executor != "slurm":
+            for name in given:
+                raise UnweaveError(f"--{name.replace('_', '-')} needs --executor slurm, got {self.executor}")
+            return {}
+        if self.workers is not None:
+            raise UnweaveError("--workers is for other executors: with slurm, use --slurm-parallel")
+        options = given.pop("slurm_option", ())
+        return {
+            **{name.removeprefix(prefix): value for name, value in given.items()},
+            "options": read_options(options),
+        }
 
     def print_line(self, text: str, *, title: str = "") -> None:
         """Print a title in bold and the text after it, unless --quiet is given."""
@@ -51,7 +84,7 @@ class Execution:
 
 
 _FLAGS = (
-    click.option("--executor", default="local", show_default=True, help="local, inline or ray."),
+    click.option("--executor", default="local", show_default=True, help="local, inline, ray or slurm."),
     click.option(
         "--workers", type=click.IntRange(min=1), help="Number of runs at a time [default: one per core]."
     ),
@@ -64,6 +97,7 @@ _FLAGS = (
         type=click.IntRange(min=1),
         help="Number of processes that may die before a run counts as failed [default: 3].",
     ),
+    *slurm_flags,
     out_flag("folder", "Folder [default: runs/NAME, runs/reproduce]."),
     click.option("--track", help="Also send each run to a tracker: tensorboard or mlflow."),
     click.option("--no-report", is_flag=True, help="Write no page at the end."),
@@ -86,7 +120,7 @@ def execution_flags(command: Callable[..., None]) -> Callable[..., None]:
 
 @contextlib.contextmanager
 def display_and_stop(
-    members: "Sequence[Member]", folder: Path, execution: Execution
+    members: "Sequence[Member]", folder: Path, execution: Execution, executor: "Executor"
 ) -> "Iterator[tuple[Tell, Stop]]":
     """A display of the runs and a stop that Ctrl-C sets; after a stop the command exits with code 130.
 
@@ -94,6 +128,7 @@ def display_and_stop(
         members: the runs to be executed.
         folder: the folder in which a tracker gets its own.
         execution: the flags.
+        executor: what to tell after a stop depends on it.
     """
     from unweave.runs.display import SweepDisplay
     from unweave.runs.trackers import tracking
@@ -102,13 +137,13 @@ def display_and_stop(
     with StopOnSignal() as stop, SweepDisplay(members, console(execution.quiet)) as display:
         yield tracking(display.tell, execution.track, folder), stop
     if stop():
-        execution.print_line("stopped; run the same command again to resume")
+        execution.print_line(executor.advice())
         sys.exit(130)
 
 
 def execute(sweep: "Sweep", executor: "Executor", execution: Execution) -> None:
     """Execute the unfinished runs of a sweep; Ctrl-C saves the active runs."""
-    with display_and_stop(sweep.todo, sweep.folder, execution) as (tell, stop):
+    with display_and_stop(sweep.todo, sweep.folder, execution, executor) as (tell, stop):
         sweep.execute(executor, tell, stop)
 
 

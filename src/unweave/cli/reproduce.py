@@ -234,7 +234,7 @@ def _train(sweeps: "Sequence[Sweep | None]", execution: Execution) -> None:
 
     members = [member for group in left_to_do(sweeps).values() for member in group]
     executor = execution.make_executor()
-    with display_and_stop(members, Path("runs"), execution) as (tell, stop):
+    with display_and_stop(members, Path("runs"), execution, executor) as (tell, stop):
         train(sweeps, executor, tell, stop)
 
 

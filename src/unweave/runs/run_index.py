@@ -147,8 +147,11 @@ class RunIndex:
         for key in [*(c.key for c in wanted), *([sort.lstrip("-")] if sort else [])]:
             if known and key not in known:
                 raise unknown("key", key, known)
+        jobs = self._jobs()
         clauses, values = [], []
         for condition in wanted:
+            if jobs and condition.key == "status":
+                continue  # SLURM knows it better than the index
             clause, value = _clause(condition)
             clauses.append(clause)
             values += value
@@ -160,12 +163,26 @@ class RunIndex:
         for number, (_, _, running) in enumerate(rows):
             if running:
                 entries[number] = _with_present_status(entries[number])
+        if jobs:
+            entries = [_with_state_of_job(entry, jobs) for entry in entries]
+            entries = [
+                entry for entry in entries if all(c.key != "status" or _has_status(entry, c) for c in wanted)
+            ]
         if sort:
             name, down = sort.lstrip("-"), sort.startswith("-")
             having = [entry for entry in entries if entry[name] is not None]
             having.sort(key=lambda entry: _order(entry[name]), reverse=down)
             entries = having + [entry for entry in entries if entry[name] is None]
         return entries
+
+    def _jobs(self) -> dict[Path, str]:
+        """The runs that are jobs of SLURM, queued or running; SLURM is asked only if some were submitted."""
+        from unweave.runs.executors.slurm_job import PLACE
+        from unweave.runs.executors.slurm_queue import states_of_runs
+
+        rows = self.connection.execute("SELECT folder FROM runs")
+        places = {folder.rpartition("/")[0] for (folder,) in rows}  # no Path for each of thousands of runs
+        return states_of_runs(self.root / place for place in places if (self.root / place / PLACE).is_dir())
 
     def problems(self) -> dict[Path, str]:
         """The run folders that could not be read, and why."""
@@ -407,6 +424,18 @@ def _with_present_status(entry: RunEntry) -> RunEntry:
     """A run that was running when the index read it may be interrupted now: its process may be gone."""
     now = present_status(entry.folder, entry["status"])
     return entry if now == entry["status"] else RunEntry(entry.folder, {**entry.facts, "status": now})
+
+
+def _with_state_of_job(entry: RunEntry, jobs: Mapping[Path, str]) -> RunEntry:
+    """A run whose job waits or runs, unless its own files say that it has ended."""
+    state = jobs.get(entry.folder.resolve())
+    if state is None or entry["status"] in ("finished", "diverged"):
+        return entry
+    return RunEntry(entry.folder, {**entry.facts, "status": state})
+
+
+def _has_status(entry: RunEntry, condition: Condition) -> bool:
+    return (plain(str(entry["status"])) == plain(condition.value)) == (condition.sign == "=")
 
 
 def _joined(value: Any) -> Any:
