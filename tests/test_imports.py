@@ -45,10 +45,11 @@ ALLOWED["model_metrics"] = ALLOWED["gan"] | {"gan", "data", "metrics"}
 ALLOWED["runs"] = ALLOWED["training"] | {"training", "metrics", "model_metrics", "standardise"}
 ALLOWED["estimator"] = ALLOWED["runs"] | {"runs"}
 ALLOWED["models"] = ALLOWED["runs"] | {"runs", "plots"}
+ALLOWED["tracking"] = ALLOWED["runs"] | {"runs", "plots"}
 ALLOWED["recipes"] = ALLOWED["runs"] | {"runs", "plots", "theory"}
 ALLOWED["reports"] = ALLOWED["recipes"] | {"recipes", "plots", "papers", "models"}
 ALLOWED["explorer"] = ALLOWED["reports"] | {"reports"}
-ALLOWED["cli"] = ALLOWED["explorer"] | {"explorer", "theory", "papers"}
+ALLOWED["cli"] = ALLOWED["explorer"] | {"explorer", "theory", "papers", "tracking"}
 ALLOWED["__main__"] = {"cli"}
 
 

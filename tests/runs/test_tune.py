@@ -1,7 +1,6 @@
 import os
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -9,9 +8,8 @@ import pytest
 
 from unweave.atomic import DamagedError
 from unweave.errors import UnweaveError
-from unweave.runs import Run, Study
+from unweave.runs import Study
 from unweave.runs.executors import Event, make, read_resources
-from unweave.runs.trackers import track, tracking
 from unweave.runs.tune import Search, udr_of
 from unweave.runs.worker import work
 
@@ -158,74 +156,14 @@ def test_another_search_in_the_folder_is_refused(tmp_path: Path) -> None:
         Search(study(tmp_path, search={"latents": [2, 3]}), tmp_path / "out")
 
 
-def finished(tmp_path: Path) -> Run:
-    made = study(tmp_path, search={}, seeds=1)
-    run = Run.create(made.runs[0].config, tmp_path / "run")
-    assert work(run.folder) == "finished"
-    return run
-
-
-def test_tensorboard_gets_losses_and_scores(tmp_path: Path) -> None:
-    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
-
-    run = finished(tmp_path)
-    for _ in range(2):  # handed over twice, there once
-        track(run, "tensorboard", tmp_path / "board")
-    events = EventAccumulator(str(tmp_path / "board" / "run"))
-    events.Reload()
-    losses = events.Scalars("train/total")
-    assert [event.step for event in losses] == [1, 2, 3]
-    assert [event.value for event in losses] == pytest.approx([r["total"] for r in run.history], rel=1e-6)
-    assert events.Scalars("score/elbo")[0].value == pytest.approx(run.scores["elbo"]["value"], rel=1e-6)
-
-
-def test_mlflow_gets_config_losses_and_scores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[tuple[str, Any]] = []
-
-    class Started:
-        info = SimpleNamespace(run_id="7")
-
-        def __enter__(self) -> "Started":
-            return self
-
-        def __exit__(self, *_: object) -> None:
-            calls.append(("end", None))
-
-    def note(name: str) -> Any:
-        return lambda value, step=None: calls.append((name, (dict(value), step)))
-
-    fake = SimpleNamespace(
-        start_run=lambda run_name: calls.append(("start", run_name)) or Started(),
-        log_params=note("params"),
-        set_tags=note("tags"),
-        log_metrics=note("metrics"),
-    )
-    monkeypatch.setitem(sys.modules, "mlflow", fake)
-    run = finished(tmp_path)
-    told: list[Event] = []
-    tell = tracking(told.append, "mlflow", tmp_path)
-    tell(Event("started", run.folder))
-    tell(Event("ended", run.folder, "finished"))
-    assert len(told) == 2
-    assert calls[0] == ("start", "run")
-    assert calls[1][1][0]["objective"] == "BetaVAE"
-    assert [c[1][1] for c in calls if c[0] == "metrics"] == [1, 2, 3, 3]
-    assert calls[-2][1][0]["elbo"] == run.scores["elbo"]["value"]
-
-
-def test_executors_and_trackers_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_executors_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     assert make("local", workers=3, attempts=None).workers == 3  # type: ignore[attr-defined]
     with pytest.raises(UnweaveError, match="unknown executor 'lokal': did you mean local"):
         make("lokal")
     with pytest.raises(UnweaveError, match="local executor has no option address"):
         make("local", address="auto")
-    with pytest.raises(UnweaveError, match="unknown tracker 'wandb'"):
-        tracking(print, "wandb", Path())
     with pytest.raises(UnweaveError, match="must be like CPU=1"):
         read_resources("one")
-    monkeypatch.setitem(sys.modules, "mlflow", None)
-    with pytest.raises(UnweaveError, match="mlflow is not installed"):
-        tracking(print, "mlflow", Path())
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(UnweaveError, match=r"unweave\[cluster\]"):
         make("ray").execute([], print, lambda: False)

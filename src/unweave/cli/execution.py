@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from unweave.cli.flags import out_flag, quiet_flag
+from unweave.cli.flags import out_flag, quiet_flag, track_flag
 from unweave.cli.slurm_flags import slurm_flags
 from unweave.cli.terminal import print_line
 from unweave.console import console
 from unweave.errors import UnweaveError
 
 if TYPE_CHECKING:
-    from unweave.runs.executors import Executor, Stop, Tell
+    from unweave.runs.executors import Event, Executor, Stop, Tell
     from unweave.runs.sweep import Member, Sweep
+    from unweave.tracking import Tracking
 
 
 @dataclasses.dataclass(frozen=True)
@@ -99,7 +100,7 @@ _FLAGS = (
     ),
     *slurm_flags,
     out_flag("folder", "Folder [default: runs/NAME, runs/reproduce]."),
-    click.option("--track", help="Also send each run to a tracker: tensorboard or mlflow."),
+    track_flag,
     click.option("--no-report", is_flag=True, help="Write no page at the end."),
     quiet_flag,
 )
@@ -120,30 +121,49 @@ def execution_flags(command: Callable[..., None]) -> Callable[..., None]:
 
 @contextlib.contextmanager
 def display_and_stop(
-    members: "Sequence[Member]", folder: Path, execution: Execution, executor: "Executor"
+    members: "Sequence[Member]", tracked: "Tracking", execution: Execution, executor: "Executor"
 ) -> "Iterator[tuple[Tell, Stop]]":
     """A display of the runs and a stop that Ctrl-C sets; after a stop the command exits with code 130.
 
     Args:
         members: the runs to be executed.
-        folder: the folder in which a tracker gets its own.
+        tracked: what copies them to a tracker.
         execution: the flags.
         executor: what to tell after a stop depends on it.
     """
     from unweave.runs.display import SweepDisplay
-    from unweave.runs.trackers import tracking
     from unweave.training.signals import StopOnSignal
 
     with StopOnSignal() as stop, SweepDisplay(members, console(execution.quiet)) as display:
-        yield tracking(display.tell, execution.track, folder), stop
+
+        def tell(event: "Event") -> None:
+            display.tell(event)
+            tracked.tell(event)
+
+        yield tell, stop
     if stop():
         execution.print_line(executor.advice())
         sys.exit(130)
 
 
-def execute(sweep: "Sweep", executor: "Executor", execution: Execution) -> None:
+@contextlib.contextmanager
+def tracked_runs(folder: Path, execution: Execution) -> "Iterator[Tracking]":
+    """Inside, runs are copied to the tracker of the flags, if there is one; afterwards, how to look at it."""
+    from unweave.tracking import TRACKERS, tracking
+
+    with tracking(execution.track, folder) as tracked:
+        yield tracked
+    if execution.track is not None:
+        execution.print_line(f"tracked; to look at it: {TRACKERS[execution.track].look(tracked.root)}")
+
+
+def execute(sweep: "Sweep", executor: "Executor", execution: Execution, tracked: "Tracking") -> None:
     """Execute the unfinished runs of a sweep; Ctrl-C saves the active runs."""
-    with display_and_stop(sweep.todo, sweep.folder, execution, executor) as (tell, stop):
+    for member in sweep.members:
+        if member.done:  # perhaps the last command was killed before a tracker had all of it
+            tracked.begin(member.run.folder)
+            tracked.end(member.run.folder)
+    with display_and_stop(sweep.todo, tracked, execution, executor) as (tell, stop):
         sweep.execute(executor, tell, stop)
 
 

@@ -43,6 +43,21 @@ metrics_flag = click.option(
     "package.module:Name or path.py:Name.",
 )
 
+
+def _checked_tracker(_context: click.Context, _parameter: click.Parameter, name: str | None) -> str | None:
+    """Refuse a tracker that does not exist or is not installed, before anything is trained."""
+    from unweave.tracking.registry import check_tracker
+
+    if name is not None:
+        check_tracker(name)
+    return name
+
+
+track_flag = click.option(
+    "--track",
+    callback=_checked_tracker,
+    help="Also send losses, scores, pictures and config to a tracker while it runs: tensorboard, mlflow or wandb.",
+)
 intervals_flag = click.option(
     "--intervals/--no-intervals",
     default=True,

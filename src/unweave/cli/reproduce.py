@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from unweave.cli.commands import Command, cli, importing
-from unweave.cli.execution import Execution, display_and_stop, execution_flags
+from unweave.cli.execution import Execution, display_and_stop, execution_flags, tracked_runs
 from unweave.cli.terminal import prepare_logging, print_table, progress
 from unweave.errors import UnweaveError
 
@@ -234,7 +234,10 @@ def _train(sweeps: "Sequence[Sweep | None]", execution: Execution) -> None:
 
     members = [member for group in left_to_do(sweeps).values() for member in group]
     executor = execution.make_executor()
-    with display_and_stop(members, Path("runs"), execution, executor) as (tell, stop):
+    with (
+        tracked_runs(Path("runs"), execution) as tracked,
+        display_and_stop(members, tracked, execution, executor) as (tell, stop),
+    ):
         train(sweeps, executor, tell, stop)
 
 

@@ -144,18 +144,19 @@ def check(root: Path, repair: bool) -> None:
 @runs.command("track")
 @click.argument("names", nargs=-1, required=True, metavar="RUN...")
 @root_flag
-@click.option("--to", "tracker", default="tensorboard", show_default=True, help="tensorboard or mlflow.")
-@out_flag("folder", "Folder of TensorBoard [default: ROOT/tensorboard].")
+@click.option(
+    "--to", "tracker", default="tensorboard", show_default=True, help="tensorboard, mlflow or wandb."
+)
+@out_flag("folder", "Folder of the tracker's files [default: ROOT/TRACKER].")
 def send_to_tracker(names: tuple[str, ...], root: Path, tracker: str, folder: Path | None) -> None:
-    """Send runs to a tracker: config, losses, scores."""
-    from unweave.runs.run import Run
+    """Send runs to a tracker: config, losses, pictures and scores, as far as it lacks them."""
     from unweave.runs.run_index import RunIndex
-    from unweave.runs.trackers import track
+    from unweave.tracking import track
 
     index = RunIndex(root)
     for name in names:
-        place = track(Run(index.locate(name)), tracker, folder or root / "tensorboard")
-        print_line(f"{name}: {place}")
+        look = track(index.locate(name), tracker, folder or root / tracker)
+        print_line(f"{name}: {look}")
 
 
 def _selected(index: "RunIndex", words: Sequence[str]) -> list[Path]:

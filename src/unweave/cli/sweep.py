@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from unweave.cli.commands import cli
-from unweave.cli.execution import Execution, conclude, execute, execution_flags
+from unweave.cli.execution import Execution, conclude, execute, execution_flags, tracked_runs
 from unweave.cli.terminal import prepare_logging, typed_command
 from unweave.errors import UnweaveError
 
@@ -60,5 +60,6 @@ def sweep(study: str, seeds: int | None, metrics: str | None, dry_run: bool, exe
     if dry_run:
         return
     made = Sweep.create(plan, folder, typed_command(), {"refused": refused} if refused else None)
-    execute(made, executor, execution)
+    with tracked_runs(folder, execution) as tracked:
+        execute(made, executor, execution, tracked)
     conclude(made, execution)

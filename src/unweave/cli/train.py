@@ -1,5 +1,6 @@
 """``unweave train``."""
 
+import contextlib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +9,7 @@ import click
 
 from unweave.cli.commands import cli
 from unweave.cli.evaluate import score_run
-from unweave.cli.flags import checked_device, device_flag, out_flag, quiet_flag, threads_flag
+from unweave.cli.flags import checked_device, device_flag, out_flag, quiet_flag, threads_flag, track_flag
 from unweave.cli.target import split_target, tell_same_name
 from unweave.cli.terminal import prepare_logging, print_line, print_scores, typed_command
 from unweave.errors import UnweaveError
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 )
 @click.option("--skip-bad", is_flag=True, help="Go on without images of a folder that cannot be read.")
 @click.option("--no-report", is_flag=True, help="Train only: compute no scores and write no page.")
+@track_flag
 @click.option("--show-config", is_flag=True, help="Print the complete config file and exit.")
 @quiet_flag
 def train(
@@ -51,6 +53,7 @@ def train(
     minutes: float | None,
     skip_bad: bool,
     no_report: bool,
+    track: str | None,
     show_config: bool,
     quiet: bool,
 ) -> None:
@@ -72,6 +75,7 @@ def train(
     To resume an interrupted run, run the same command again. `unweave options` lists all keys.
     """  # noqa: D301
     from unweave.runs.run import Run, follow
+    from unweave.tracking import TRACKERS, tracking
     from unweave.training.data_parallel import launched
     from unweave.training.display import TerminalDisplay
     from unweave.training.signals import StopOnSignal
@@ -84,24 +88,29 @@ def train(
     if show_config:
         click.echo(config.to_yaml(), nl=False)
         return
-    with launched(device) as (share, device), StopOnSignal() as stop:
-        if share.rank:
-            follow(config, share, device=device, threads=threads, stop=stop)
-            return
-        run = Run.requested(config, folder, typed_command(), minutes)
-        print_line(f" in {run.folder}: {config.training}", title=config.label, quiet=quiet)
-        with TerminalDisplay.of({config.method[-1]: config.steps}, quiet) as display:
-            outcome = run.train(
-                device=device,
-                threads=threads,
-                checkpoint_seconds=checkpoint_seconds,
-                display=display,
-                stop=stop,
-                share=share,
-            )
-    _print_outcome(run, outcome, quiet)
-    if not no_report:
-        _score_and_report(run, device, quiet)
+    with contextlib.ExitStack() as stack:
+        with launched(device) as (share, device), StopOnSignal() as stop:
+            if share.rank:
+                follow(config, share, device=device, threads=threads, stop=stop)
+                return
+            run = Run.requested(config, folder, typed_command(), minutes)
+            print_line(f" in {run.folder}: {config.training}", title=config.label, quiet=quiet)
+            tracked = stack.enter_context(tracking(track, run.folder.parent))
+            tracked.begin(run.folder)
+            with TerminalDisplay.of({config.method[-1]: config.steps}, quiet) as display:
+                outcome = run.train(
+                    device=device,
+                    threads=threads,
+                    checkpoint_seconds=checkpoint_seconds,
+                    display=display,
+                    stop=stop,
+                    share=share,
+                )
+        _print_outcome(run, outcome, quiet)
+        if not no_report:
+            _score_and_report(run, device, quiet)
+    if track is not None:
+        print_line(f"tracked; to look at it: {TRACKERS[track].look(tracked.root)}", quiet=quiet)
 
 
 def _config(

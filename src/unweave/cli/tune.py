@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from unweave.cli.commands import cli
-from unweave.cli.execution import Execution, conclude, execute, execution_flags
+from unweave.cli.execution import Execution, conclude, execute, execution_flags, tracked_runs
 from unweave.cli.terminal import prepare_logging, typed_command
 
 
@@ -41,7 +41,10 @@ def tune(study: str, target: str | None, trials: int, execution: Execution) -> N
     execution.print_line(
         f" in {folder}: {search.done} of {trials} trials done, target {search.target}", title=plan.name
     )
-    made = search.run(trials, executor, around=lambda made, executor: execute(made, executor, execution))
+    with tracked_runs(folder, execution) as tracked:
+        made = search.run(
+            trials, executor, around=lambda made, executor: execute(made, executor, execution, tracked)
+        )
     for line in search.summary():
         execution.print_line(line)
     conclude(made, execution)
