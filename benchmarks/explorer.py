@@ -29,6 +29,7 @@ import torch
 from playwright.sync_api import Page, sync_playwright
 
 from unweave.explorer.blob import Precision
+from unweave.explorer.document import engine_source
 from unweave.explorer.kernel.build import BUILT
 from unweave.explorer.packing import Packed, pack
 from unweave.models import TrainedModel, load
@@ -36,7 +37,6 @@ from unweave.runs import Config
 from unweave.training import cpu
 
 RESULTS = Path(__file__).parent / "results" / "explorer.json"
-ENGINE = BUILT.parent.parent / "page" / "engine.js"
 TURNS = 15
 WORK = 0.03
 """Seconds of PyTorch's work in a turn."""
@@ -96,7 +96,7 @@ def page_of(packed: Packed) -> str:
         "weights": base64.b64encode(packed.weights).decode(),
     }
     data = [f'<script type="application/json" id="{name}">{text}</script>' for name, text in blocks.items()]
-    scripts = [f"<script>{script}</script>" for script in (ENGINE.read_text(), SCRIPT)]
+    scripts = [f"<script>{script}</script>" for script in (engine_source(), SCRIPT)]
     return "\n".join(["<!doctype html><meta charset=utf-8><title>bench</title>", *data, *scripts])
 
 
@@ -239,7 +239,7 @@ def main() -> None:
         sys.exit("apt-get install chromium")
     results: dict[str, Any] = {
         "kernel_bytes": BUILT.stat().st_size,
-        "engine_bytes": ENGINE.stat().st_size,
+        "engine_bytes": len(engine_source().encode()),
         "load_before": os.getloadavg(),
     }
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:

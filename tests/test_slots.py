@@ -203,11 +203,20 @@ def test_an_edited_file_is_another_part(narrow: Path) -> None:
     assert before.code != after.code
 
 
-def test_an_instance_that_forgets_its_options_cannot_be_recorded() -> None:
+class Forgetful(Wide):
+    def __init__(self, latents: int, *, depth: int = 3) -> None:
+        super().__init__(latents)
+
+
+def test_an_instance_from_outside_that_forgets_its_options_cannot_be_recorded() -> None:
     with pytest.raises(
         UnweaveError, match="cannot be recorded as an instance: it does not keep its option 'depth'"
     ):
-        SLOT.choose(Wide(3))
+        SLOT.choose(Forgetful(3, depth=7))
+
+
+def test_an_instance_of_our_own_parts_remembers_what_it_was_made_with() -> None:
+    assert SLOT.choose(Wide(3, depth=8)) == SLOT.choose({"name": "WideNet", "depth": 8})
 
 
 def test_parts_of_installed_packages_stand_beside_ours(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,6 +124,7 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
         self.parts = dict(parts)
         for part in self.parts.values():
             _check_constructor(name, part)
+            _remember_options(part)
 
     def __getitem__(self, name: str) -> type[Part]:
         if name in self.parts:
@@ -311,16 +312,41 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
         return options
 
     def _options_of_instance(self, part: object) -> dict[str, Any]:
-        """The options that an instance was made with, read from its attributes of the same names."""
-        options = {}
+        """The options of an instance: its attributes of the same names, else what its constructor was given."""
+        options, made_with = {}, vars(part).get(_MADE_WITH, {})
         for key in options_of(type(part)):
-            if not hasattr(part, key):
+            if key in made_with and key not in vars(part):
+                options[key] = made_with[key]
+            elif hasattr(part, key):
+                options[key] = getattr(part, key)
+            elif _MADE_WITH not in vars(part):
                 raise UnweaveError(
                     f"{self.name} {type(part).__name__} cannot be recorded as an instance: it does not keep its "
                     f"option {key!r} as an attribute; give the class and its options instead"
                 )
-            options[key] = getattr(part, key)
         return options
+
+
+_MADE_WITH = "_made_with"
+
+
+def _remember_options(part: type) -> None:
+    """Makes instances of a part remember what their constructor was given, from which a config names them."""
+    constructor: Any = part.__init__  # type: ignore[misc]
+    if getattr(constructor, "remembers", False):
+        return
+    signature = inspect.signature(constructor)
+
+    @functools.wraps(constructor)
+    def remembering(self: Any, *given: Any, **named: Any) -> None:
+        if type(self).__init__ is remembering:  # a class derived from it has options of its own
+            with contextlib.suppress(TypeError):  # the constructor itself says what is wrong
+                arguments = signature.bind(self, *given, **named).arguments
+                vars(self)[_MADE_WITH] = {**arguments, **named}
+        constructor(self, *given, **named)
+
+    remembering.remembers = True  # type: ignore[attr-defined]
+    part.__init__ = remembering  # type: ignore[misc]
 
 
 def parameters_of(part: type) -> dict[str, inspect.Parameter]:

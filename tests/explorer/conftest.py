@@ -99,7 +99,7 @@ class Opened:
 
     def open(self, link: str = "") -> "Opened":
         self.page.goto(self.address + link)
-        self.page.wait_for_selector("html[data-ready]")
+        self.page.wait_for_selector("html[data-complete]")
         self.settle()
         return self
 

@@ -1,7 +1,7 @@
-// node run_in_node.js engine.js kernel.wasm < cases.json > results.json
+// node run_in_node.js /path/of/engine.js kernel.wasm < cases.json > results.json
 const fs = require("node:fs");
 const [engine, wasm] = process.argv.slice(2);
-require(require("node:path").resolve(engine));
+require(engine);
 require("./run_cases.js");
 const cases = JSON.parse(fs.readFileSync(0, "utf8"));
 globalThis.runCases(fs.readFileSync(wasm).toString("base64"), cases).then(

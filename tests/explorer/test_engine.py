@@ -15,16 +15,23 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from explorer_cases import CASES, Case, cases_json, floats, inputs
 
+from unweave.explorer.document import engine_source
 from unweave.explorer.kernel.build import BUILT
 from unweave.models import TrainedModel
 from unweave.networks import SpatialBroadcast
 from unweave.vae import VAE
 
 HERE = Path(__file__).parent
-ENGINE = BUILT.parent.parent / "page" / "engine.js"
 TOLERANCE = {"float32": 1e-5, "float16": 2e-3, "fixed16": 1e-3}
 
 node = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+
+
+@pytest.fixture(scope="module")
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("engine") / "engine.js"
+    path.write_text(engine_source())
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -32,16 +39,16 @@ def models() -> dict[str, TrainedModel]:
     return {name: case.model() for name, case in CASES.items()}
 
 
-def in_node(text: str) -> Any:
-    command = ["node", str(HERE / "run_in_node.js"), str(ENGINE), str(BUILT)]
+def in_node(engine: Path, text: str) -> Any:
+    command = ["node", str(HERE / "run_in_node.js"), str(engine), str(BUILT)]
     done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
-def found(models: dict[str, TrainedModel]) -> dict[str, Any]:
-    return {precision: in_node(cases_json(precision, models)) for precision in TOLERANCE}
+def found(engine: Path, models: dict[str, TrainedModel]) -> dict[str, Any]:
+    return {precision: in_node(engine, cases_json(precision, models)) for precision in TOLERANCE}
 
 
 @node
@@ -122,7 +129,7 @@ def test_sigmoid_and_tanh_are_accurate_where_their_values_are_small_and_large(tm
 
 
 @node
-def test_wrong_input_is_said_in_a_sentence(tmp_path: Path) -> None:
+def test_wrong_input_is_said_in_a_sentence(engine: Path, tmp_path: Path) -> None:
     case = Case("latents=3 encoder.channels=[8,8] decoder.channels=[8,8]", (1, 8, 8))
     model = case.model()
     assert isinstance(model.model, VAE)
@@ -148,7 +155,7 @@ def test_wrong_input_is_said_in_a_sentence(tmp_path: Path) -> None:
         })();
         """
     )
-    command = ["node", str(tmp_path / "run.js"), str(ENGINE), str(BUILT), str(tmp_path / "cases.json")]
+    command = ["node", str(tmp_path / "run.js"), str(engine), str(BUILT), str(tmp_path / "cases.json")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == [
         False,

@@ -15,9 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from explorer_cases import CASES, cases_json, floats, inputs
 
+from unweave.explorer.document import engine_source
 from unweave.explorer.kernel.build import BUILT
-
-ENGINE = BUILT.parent.parent / "page" / "engine.js"
 
 RUN = """
 globalThis.ready = Promise.all(["float32", "float16", "fixed16"].map((precision) =>
@@ -26,7 +25,7 @@ globalThis.ready = Promise.all(["float32", "float16", "fixed16"].map((precision)
 
 
 def page_of(data: dict[str, str]) -> str:
-    scripts = [ENGINE.read_text(), Path(__file__).with_name("run_cases.js").read_text(), RUN]
+    scripts = [engine_source(), Path(__file__).with_name("run_cases.js").read_text(), RUN]
     hashes = [base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts]
     allowed = " ".join(f"'sha256-{digest}'" for digest in hashes)
     policy = f"default-src 'none'; img-src data:; script-src {allowed} 'wasm-unsafe-eval'"

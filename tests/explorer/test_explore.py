@@ -1,6 +1,7 @@
 """What the page is made of, and what `unweave explore` does with models that are hard to explore."""
 
 import base64
+import io
 import json
 import re
 import shutil
@@ -20,7 +21,7 @@ import unweave
 from unweave import data
 from unweave.cli import cli
 from unweave.errors import UnweaveError
-from unweave.explorer import write_explorer
+from unweave.explorer import subject, write_explorer
 from unweave.explorer.document import compressed
 from unweave.explorer.factor_frames import MOST_BYTES, factor_frames
 from unweave.explorer.latent_facts import latent_facts, prior_draws
@@ -32,6 +33,13 @@ def facts_of(path: Path) -> dict[str, Any]:
     found = re.search(r'<script type="application/json" id="facts">(.*?)</script>', path.read_text(), re.S)
     assert found
     return json.loads(found[1])  # type: ignore[no-any-return]
+
+
+def png_of(path: Path, sheet: dict[str, Any]) -> bytes:
+    """The picture that a page keeps under the name in its facts."""
+    found = re.search(rf'<script [^>]*id="{sheet["png"]}"[^>]*>(.*?)</script>', path.read_text(), re.S)
+    assert found
+    return base64.b64decode(found[1])
 
 
 def floats(text: str, columns: int) -> Any:
@@ -112,16 +120,10 @@ def test_frames_of_factors_are_the_renderers_within_a_budget() -> None:
     for levels, values in zip(frames["levels"], (x, y), strict=True):
         np.testing.assert_allclose(levels, values, atol=1e-4)
     number = 3 * sides[1] + 7
-    sheet = np.asarray(PIL.Image.open(_file(frames["sheet"]["png"])))
+    sheet = np.asarray(PIL.Image.open(io.BytesIO(base64.b64decode(frames["sheet"]["png"]))))
     row, column = divmod(number, frames["sheet"]["columns"])
     cut = sheet[row * 64 : (row + 1) * 64, column * 64 : (column + 1) * 64]
     np.testing.assert_array_equal(cut, circles.images([[x[3], y[7]]])[0].transpose(1, 2, 0))
-
-
-def _file(png: str) -> Any:
-    import io
-
-    return io.BytesIO(base64.b64decode(png))
 
 
 def test_a_collapsed_model_is_called_so_first(make_run: Callable[..., Run], tmp_path: Path) -> None:
@@ -186,7 +188,7 @@ def test_an_outside_decoder_has_pictures_made_beforehand(
     codes = floats(facts["frames"], 4)
     made = facts["precomputed"]
     assert made["sheet"]["count"] == len(codes) == len(made["along"])
-    sheet = np.asarray(PIL.Image.open(_file(made["sheet"]["png"])))
+    sheet = np.asarray(PIL.Image.open(io.BytesIO(png_of(path, made["sheet"]))))
     row, column = divmod(20, made["sheet"]["columns"])
     cut = sheet[row * 32 : (row + 1) * 32, column * 32 : (column + 1) * 32]
     np.testing.assert_array_equal(
@@ -217,6 +219,28 @@ def test_the_command_writes_a_page_of_a_kept_model(tmp_path: Path, monkeypatch: 
     assert run["description"]["precision"] == "fixed16"
     assert run["order"][:2] == [1, 0], "the latents with the largest KL in models/dsprites-vae/scores.json"
     assert [verdict for verdict, _ in verdicts(tmp_path / "page.html")] == ["fine"]
+
+
+def test_the_verdict_does_not_take_a_change_of_weights_for_learning(
+    deconv: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = np.arange(1, 1001)
+    weights, cost = np.where(steps < 200, 64.0, 1.0), 40 + 160 * np.exp(-steps / 300)
+    records = [
+        # a third term, as of FactorVAE: only the schedule tells how much the KL weighed
+        {"step": int(i), "total": r + w * 20 + np.sin(i), "reconstruction": r, "kl": 20.0}
+        for i, r, w in zip(steps, cost, weights, strict=True)
+    ]
+    model = unweave.load(deconv.folder)
+    model.scores = {"kl": {"value": 20.0}, "latents_used": {"value": 3.0}}
+    monkeypatch.setattr(Run, "history", records)
+    monkeypatch.setattr(subject, "kl_weights", lambda run: weights.tolist())
+    [(verdict, sentence), *_] = verdicts(write_explorer([model], tmp_path / "a.html"))
+    assert verdict == "under-trained"
+    assert "its loss still falls" in sentence
+    monkeypatch.setattr(subject, "kl_weights", lambda run: None)
+    [(_, sentence), *_] = verdicts(write_explorer([model], tmp_path / "a.html"))
+    assert "its loss still falls" not in sentence, "the weight of 64 hides it"
 
 
 def test_two_pages_of_one_model_are_the_same_byte_for_byte(deconv: Run, tmp_path: Path) -> None:

@@ -62,6 +62,76 @@ def test_what_is_drawn_is_what_the_model_decodes(fresh: Any, models: list[Traine
         np.testing.assert_allclose(fresh.pixels(i), expected(model, fresh.codes()[i]), atol=0.5 + 255 * 1e-5)
 
 
+def test_a_picture_of_the_data_has_the_code_that_pytorch_gave(
+    fresh: Any, models: list[TrainedModel], deconv: Run
+) -> None:
+    images = deconv.dataset().sample(256, np.random.default_rng(0)).images
+    for i in (0, 3):
+        fresh.page.locator("#thumbnails button").nth(i).click()
+        fresh.settle()
+        for model, code in zip(models, fresh.codes(), strict=True):
+            np.testing.assert_allclose(code, model.encode(images).means[i], atol=1e-6)
+        assert f"picture {i + 1} of the data" in fresh.page.inner_text("#source")
+        assert fresh.page.inner_text("#cards").count("error") == 2
+
+
+AT_ONCE = """
+new MutationObserver((_, observer) => {
+  if (!document.documentElement?.dataset.ready) return;
+  observer.disconnect();
+  const input = document.querySelector("#latents input");
+  globalThis.early = { isComplete: "complete" in document.documentElement.dataset, before: UnweaveExplorer.codes() };
+  input.value = 1.5;
+  input.dispatchEvent(new Event("input"));
+  globalThis.early.after = UnweaveExplorer.codes();
+  const canvas = document.createElement("canvas");
+  canvas.width = canvas.height = 40;
+  canvas.getContext("2d").fillRect(5, 9, 20, 20);
+  canvas.toBlob((blob) => {
+    const transfer = new DataTransfer();
+    transfer.items.add(new File([blob], "early.png"));
+    document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: transfer, bubbles: true }));
+  });
+}).observe(document, { attributes: true, subtree: true, childList: true });
+"""
+
+
+def test_it_can_be_moved_before_everything_is_there(
+    written: Path, models: list[TrainedModel], open_page: Callable[..., Any]
+) -> None:
+    page = open_page(written)
+    page.page.add_init_script(AT_ONCE)
+    page.page.goto(page.address)
+    page.page.wait_for_selector("#source:has-text('early.png')")
+    early = page.page.evaluate("early")
+    assert not early["isComplete"]
+    assert early["before"] != early["after"]
+    pixels = np.zeros((40, 40, 4), np.uint8)
+    pixels[9:29, 5:25, 3] = 255
+    picture = PIL.Image.fromarray(pixels)
+    for model, code in zip(models, page.codes(), strict=True):
+        np.testing.assert_allclose(code, model.code(picture), atol=1e-5)
+    page.page.wait_for_selector("html[data-complete]")
+    assert page.messages == []
+
+
+def test_single_keys_can_be_switched_off(fresh: Any) -> None:
+    before = fresh.codes()
+    fresh.page.uncheck("#keys")
+    fresh.page.keyboard.press("r")
+    fresh.settle()
+    assert fresh.codes() == before
+
+
+def test_many_transparent_pictures_leave_nothing_behind(fresh: Any, tmp_path: Path) -> None:
+    """A browser gives a page sixteen drawing contexts; the seventeenth took one away and said so in the console."""
+    for i in range(18):
+        PIL.Image.new("RGBA", (8 + i, 8), (9 * i, 50, 20, 128)).save(tmp_path / f"{i}.png")
+        fresh.drop(tmp_path / f"{i}.png")
+        fresh.page.wait_for_selector(f"#source:has-text('{i}.png')")
+    assert fresh.messages == []
+
+
 def test_a_slider_moves_the_latent_of_the_same_rank(fresh: Any, models: list[TrainedModel]) -> None:
     before = np.array(fresh.codes())
     slider = fresh.page.locator("#latents .run").nth(1).locator("input").nth(2)

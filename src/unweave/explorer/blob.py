@@ -83,6 +83,9 @@ class Blob:
         _require_finite(values)
         return self._append(values.astype(np.float32), "float32", 1.0)
 
+    def __len__(self) -> int:
+        return self._length
+
     def content(self) -> bytes:
         """All of it."""
         return b"".join(self._parts)

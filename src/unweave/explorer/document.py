@@ -17,11 +17,15 @@ from numpy.typing import NDArray
 SCRIPTS = ("pictures.js", "models.js", "widgets.js", "link.js", "explorer.js")
 """In the order in which they are run, after the engine; all share one scope."""
 
+ENGINE = ("codes.js", "engine.js")
+"""What computes with a model, and knows nothing of the page."""
+
 
 def document(
     facts: Mapping[str, Any],
-    weights: Sequence[bytes],
+    weights: Sequence[tuple[bytes, bytes]],
     *,
+    sheets: Mapping[str, str] | None = None,
     title: str,
     intro: str,
     verdicts: Sequence[tuple[str, str, str]],
@@ -31,23 +35,27 @@ def document(
 
     Args:
         facts: what the scripts read.
-        weights: of each model; empty: it has none.
+        weights: of the decoder and of the encoder of each model; empty: it has none.
+        sheets: names and base64 of pictures that the page opens after its first one.
         title: of the page.
         intro: a paragraph below it.
         verdicts: kind, label and sentence of each, shown before anything else and without scripts.
         stride: bytes of a weight, by which they are sorted so that they compress.
 
     Example:
-        >>> text = document({"runs": []}, [b"abcd"], title="A & B", intro="", verdicts=[], stride=2)
+        >>> text = document({"runs": []}, [(b"abcd", b"")], title="A & B", intro="", verdicts=[], stride=2)
         >>> "<title>A &amp; B</title>" in text, "default-src 'none'" in text, "http:" in text or "https:" in text
         (True, True, False)
     """
     style = _read("page/explorer.css")
-    engine = _read("page/engine.js")
+    engine = engine_source()
     script = "\n".join(['(() => {\n"use strict";', *(_read(f"page/{name}") for name in SCRIPTS), "})();"])
     hashes = " ".join(_hash(code) for code in (engine, script))
-    blobs = [_blob("kernel", (files("unweave.explorer") / "kernel/kernel.wasm").read_bytes(), 1)]
-    blobs += [_blob(f"weights-{i}", content, stride) for i, content in enumerate(weights) if content]
+    # What the first picture needs stands before the scripts; while they draw it, the browser reads on.
+    first = [_blob("kernel", (files("unweave.explorer") / "kernel/kernel.wasm").read_bytes(), 1)]
+    first += [_blob(f"weights-{i}", decoder, stride) for i, (decoder, _) in enumerate(weights) if decoder]
+    later = [_element(name, text) for name, text in (sheets or {}).items()]
+    later += [_blob(f"encoder-{i}", encoder, stride) for i, (_, encoder) in enumerate(weights) if encoder]
     policy = (
         f"default-src 'none'; script-src {hashes} 'wasm-unsafe-eval'; style-src {_hash(style)}; "
         f"img-src data: blob:; base-uri 'none'; form-action 'none'"
@@ -61,12 +69,23 @@ def document(
             "verdicts": "\n".join(_verdict(*each) for each in verdicts),
             "style": style,
             "facts": json.dumps(facts, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
-            "blobs": "\n".join(blobs),
+            "first": "\n".join(first),
+            "later": "\n".join(later),
             "engine": engine,
             "script": script,
             "version": version("unweave"),
         },
     )
+
+
+def engine_source() -> str:
+    """The script by which a page computes with a model.
+
+    Example:
+        >>> "UnweaveEngine" in engine_source()
+        True
+    """
+    return "\n".join(_read(f"page/{name}") for name in ENGINE)
 
 
 def encoded(array: NDArray[np.float32]) -> str:
@@ -93,8 +112,11 @@ def compressed(content: bytes, stride: int) -> bytes:
 
 
 def _blob(name: str, content: bytes, stride: int) -> str:
-    text = base64.b64encode(compressed(content, stride)).decode()
-    return f'<script type="application/octet-stream" id="{name}" data-stride="{stride}">{text}</script>'
+    return _element(name, base64.b64encode(compressed(content, stride)).decode(), f' data-stride="{stride}"')
+
+
+def _element(name: str, text: str, more: str = "") -> str:
+    return f'<script type="application/octet-stream" id="{name}"{more}>{text}</script>'
 
 
 def _verdict(kind: str, label: str, sentence: str) -> str:

@@ -67,9 +67,11 @@ def write_explorer(
         ],
         "data": None if pictures is None else pictures.to_json(),
     }
+    sheets = _sheets(facts)
     text = document(
         facts,
         [each.weights for each in subjects],
+        sheets=sheets,
         title=title or (opened[0].title if len(opened) == 1 else " and ".join(labels)),
         intro=intro,
         verdicts=[line for each in subjects for line in _verdicts(each, many=len(subjects) > 1)]
@@ -98,6 +100,19 @@ def labels_of(models: Sequence[TrainedModel]) -> list[str]:
         for model, folder in zip(models, folders, strict=True)
     ]
     return run_labels(like_runs)
+
+
+def _sheets(facts: dict[str, Any]) -> dict[str, str]:
+    """Takes the pictures out of the facts, which then name them: what is read first stays small."""
+    data = facts["data"] or {}
+    found = {"starts": data.get("starts"), "frames": (data.get("frames") or {}).get("sheet")}
+    for i, run in enumerate(facts["runs"]):
+        found[f"beforehand-{i}"] = run.get("precomputed", {}).get("sheet")
+    taken = {}
+    for name, sheet in found.items():
+        if sheet is not None:
+            taken[f"sheet-{name}"], sheet["png"] = sheet["png"], f"sheet-{name}"
+    return taken
 
 
 def _opened(given: Explored) -> TrainedModel:

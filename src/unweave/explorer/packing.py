@@ -49,8 +49,8 @@ def pack(model: "TrainedModel", precision: Precision = "fixed16") -> Packed:
 
     ``description`` has the image's shape, the number of latents, ``sizes`` (heights and widths that the decoder can be
     asked for, the image's own last), the operations of ``decoder`` and ``encoder``, as
-    :mod:`unweave.explorer.operations` explains them, and, if ``encoder`` is none, ``encoder_missing``, the
-    sentence that says why.
+    :mod:`unweave.explorer.operations` explains them, ``encoder_from``, the byte at which the encoder's arrays begin,
+    and, if ``encoder`` is none, ``encoder_missing``, the sentence that says why.
 
     Args:
         model: what to pack.
@@ -92,11 +92,12 @@ def _vae(vae: Model, blob: Blob) -> dict[str, Any]:
         "codes": {"kind": "plain", "open": vae.open_latents},
         "output": output,
     }
+    begins = len(blob)
     try:
         encoder, missing = _vae_encoder(vae, blob), None
     except NotPackable as error:
         encoder, missing = None, str(error)
-    return {"decoder": decoder, "encoder": encoder, "encoder_missing": missing}
+    return {"decoder": decoder, "encoder": encoder, "encoder_from": begins, "encoder_missing": missing}
 
 
 def _vae_encoder(vae: VAE, blob: Blob) -> dict[str, Any]:
@@ -153,13 +154,14 @@ def _gan(gan: GAN, blob: Blob) -> dict[str, Any]:
         "codes": {"kind": "classes", **codes},
         "output": {"kind": "sigmoid", "scale": [1.0] * channels, "shift": [0.0] * channels},
     }
+    begins = len(blob)
     encoder = {
         "mean": [0.0] * channels,
         "deviation": [1.0] * channels,
         "operations": critic_program(gan.critic, gan.image_shape).stored(blob),
         "posterior": {"kind": "classes", **codes},
     }
-    return {"decoder": decoder, "encoder": encoder, "encoder_missing": None}
+    return {"decoder": decoder, "encoder": encoder, "encoder_from": begins, "encoder_missing": None}
 
 
 def _fold_noise(program: Program, noise: "np.ndarray[Any, np.dtype[np.float64]]") -> None:

@@ -19,6 +19,7 @@ from unweave.models import TrainedModel
 from unweave.models.encode import Encoding
 from unweave.models.traverse import center
 from unweave.reports.health import Health, evidence, explained_variance, judge
+from unweave.reports.run_summary import kl_weights
 from unweave.runs import publishing
 from unweave.runs.run import Run
 from unweave.vae import VAE
@@ -32,7 +33,7 @@ _SMALLEST = 4
 
 @dataclass(frozen=True)
 class Subject:
-    """What the page says of one model, and the bytes that its kernel computes with (none: pictures made beforehand).
+    """What the page says of one model, and the bytes of its decoder and encoder (none: pictures made beforehand).
 
     Example:
         >>> from unweave.runs import Config
@@ -45,7 +46,7 @@ class Subject:
     facts: dict[str, Any]
     health: Health
     note: str
-    weights: bytes
+    weights: tuple[bytes, bytes]
     arrays: dict[str, NDArray[np.float32]]
 
 
@@ -84,9 +85,10 @@ def subject(model: TrainedModel, label: str, pictures: DataPictures | None, prec
     }
     try:
         packed = pack(model, precision)
-        facts["description"], weights = packed.description, packed.weights
+        facts["description"], begins = packed.description, packed.description["encoder_from"]
+        weights = packed.weights[:begins], packed.weights[begins:]
     except NotPackable as error:
-        facts["precomputed"], weights = _beforehand(model, latents, centre, codes, arrays), b""
+        facts["precomputed"], weights = _beforehand(model, latents, centre, codes, arrays), (b"", b"")
         note += (
             f" The page cannot compute with it ({error}): you see the nearest of pictures made beforehand."
         )
@@ -149,7 +151,13 @@ def _health(model: TrainedModel, pictures: DataPictures | None, codes: Encoding 
         shown = model.preparation.array(pictures.images[:_RECONSTRUCTED])
         explained = explained_variance(shown, model.decode(codes.means[:_RECONSTRUCTED]))
     status = "finished" if run is None else run.status
-    seen = evidence(status, [] if run is None else run.history, scores, explained)
+    seen = evidence(
+        status,
+        [] if run is None else run.history,
+        scores,
+        explained,
+        None if run is None else kl_weights(run),
+    )
     if seen.kl is None and codes is not None and isinstance(model.model, VAE):
         used = float(np.sum(codes.scales < USED_SCALE, axis=1).mean())
         seen = dataclasses.replace(seen, kl=float(codes.kl.sum(axis=1).mean()), latents_used=used)

@@ -5,10 +5,12 @@
 //   model.encode(pixels)          ->  {means, deviations}
 //
 // Pixels are Float32Arrays of channels, height and width, in [0, 1]. The description is that of
-// unweave.explorer.packing.pack; kernel.c says how maps lie in memory. All memory of a model is allocated by open.
+// unweave.explorer.packing.pack; kernel.c says how maps lie in memory. All memory of a model is allocated by open, but
+// for what the page asks to be put off: other sizes than `first`, and an encoder whose weights come later.
 (() => {
   "use strict";
 
+  const { decoderInputs, posteriorOf } = globalThis.UnweaveCodes; // codes.js
   const FORMAT = 1;
   const STAGE = 1 << 16; // numbers of 16 bits that are expanded at a time
 
@@ -129,8 +131,9 @@
   // ---- a program: operations with their memory, as a list of calls of the kernel ------------------------------------
 
   class Program {
-    constructor(memory, weights, operations, loaded) {
-      Object.assign(this, { memory, weights, operations, loaded });
+    // `weights` begin at the byte `from` of the block that the description refers to.
+    constructor(memory, weights, operations, loaded, from = 0) {
+      Object.assign(this, { memory, weights, operations, loaded, from });
       this.kernel = memory.kernel;
       this.calls = [];
     }
@@ -142,8 +145,10 @@
     // The array of a description, as float32, in memory that is allocated already.
     expand(tensor, address) {
       const { kernel, memory } = this;
-      const { offset, count, type, scale } = tensor;
+      const { count, type, scale } = tensor;
+      const offset = tensor.offset - this.from;
       const bytes = this.weights.subarray(offset, offset + count * (type === "float32" ? 4 : 2));
+      if (offset < 0 || bytes.length !== count * (type === "float32" ? 4 : 2)) throw new Error("weights of the model are missing");
       if (type === "float32") {
         new Uint8Array(kernel.memory.buffer, address, bytes.length).set(bytes);
         return;
@@ -433,91 +438,44 @@
     return { masks, member };
   }
 
-  // ---- codes and posteriors ----------------------------------------------------------------------------------------
-
-  // What the first layer gets for a code: the code, or for a GAN its numbers and its classes as ones among zeros.
-  function decoderInputs(code, codes) {
-    if (codes.kind === "plain") return codes.open === null ? code : code.map((z, i) => (i < codes.open ? z : 0));
-    const inputs = [...code.subarray(0, codes.continuous)];
-    codes.classes.forEach((values, place) => {
-      const distances = values.map((value) => Math.abs(Math.fround(code[codes.continuous + place] - value)));
-      const nearest = distances.indexOf(Math.min(...distances));
-      inputs.push(...values.map((_, i) => Number(i === nearest)));
-    });
-    return Float32Array.from(inputs);
-  }
-
-  // Means and deviations of the code, from the encoder's features.
-  function posteriorOf(features, posterior, latents) {
-    const half = (logVariance) => Math.exp(0.5 * logVariance);
-    let means = features.slice(0, latents);
-    let deviations;
-    if (posterior.kind === "diagonal") deviations = features.slice(latents, 2 * latents).map(half);
-    else if (posterior.kind === "isotropic") deviations = new Float32Array(latents).fill(half(features[latents]));
-    else if (posterior.kind === "full") deviations = fullDeviations(features, latents);
-    else if (posterior.kind === "ball") {
-      const { share, radius } = posterior;
-      const variance = (centre) => share * (radius ** 2 / (latents + 2) + (1 - share) * centre ** 2) + 1 - share;
-      deviations = means.map((centre) => Math.sqrt(variance(centre)));
-      means = means.map((centre) => share * centre);
-    } else return classesOf(features, posterior);
-    if (posterior.open !== null) {
-      means.fill(0, posterior.open);
-      deviations.fill(1, posterior.open);
-    }
-    return { means, deviations };
-  }
-
-  // Of a Gaussian with a triangular root of its covariance: logarithms of its squared diagonal, then rows below it.
-  function fullDeviations(features, latents) {
-    let below = 2 * latents;
-    return Float32Array.from({ length: latents }, (_, row) => {
-      let variance = Math.exp(features[latents + row]);
-      for (let column = 0; column < row; column++) variance += features[below++] ** 2;
-      return Math.sqrt(variance);
-    });
-  }
-
-  // A GAN's codes: Gaussian ones, then for each categorical one the most probable class and how uncertain it is.
-  function classesOf(features, { continuous, classes }) {
-    const means = [...features.subarray(0, continuous)];
-    const deviations = [...features.subarray(continuous, 2 * continuous)].map((v) => Math.exp(0.5 * v));
-    let at = 2 * continuous;
-    for (const values of classes) {
-      const logits = [...features.subarray(at, (at += values.length))];
-      const largest = Math.max(...logits);
-      const weights = logits.map((logit) => Math.exp(logit - largest));
-      const total = weights.reduce((a, b) => a + b);
-      const expected = (f) => weights.reduce((sum, w, i) => sum + (w / total) * f(values[i]), 0);
-      means.push(values[logits.indexOf(largest)]);
-      deviations.push(Math.sqrt(Math.max(0, expected((v) => v * v) - expected((v) => v) ** 2)));
-    }
-    return { means: Float32Array.from(means), deviations: Float32Array.from(deviations) };
-  }
-
   // ---- the model ---------------------------------------------------------------------------------------------------
 
   class Model {
-    constructor(kernel, description, weights) {
+    constructor(kernel, description, weights, first) {
       this.memory = new Memory(kernel);
       this.imageShape = description.image_shape;
       this.latents = description.latents;
       this.sizes = description.sizes;
       this.canEncode = description.encoder !== null;
       this.description = description;
-      const loaded = new Map();
-      this.decoders = new Map(
-        this.sizes.map((size) => [String(size), this.decoder(description.decoder, weights, loaded, size)]),
-      );
-      this.encoder = this.canEncode ? this.encoderOf(description.encoder, weights) : null;
+      this.weights = weights;
+      this.loaded = new Map();
+      this.decoders = new Map();
+      this.encoder = null;
+      for (const size of first) this.decoderOf(size);
+      if (this.canEncode && weights.length > description.encoder_from) this.openEncoder(weights, 0);
     }
 
-    decoder({ operations, output }, weights, loaded, size) {
+    // The encoder, of weights that begin at the byte `from` of the block: those that come by themselves begin with it.
+    openEncoder(weights, from = this.description.encoder_from) {
+      this.encoder ??= this.encoderOf(this.description.encoder, weights, from);
+    }
+
+    // The decoder of a size, made when it is first asked for.
+    decoderOf(size) {
+      const key = String([...size]);
+      if (!this.sizes.some((known) => String(known) === key))
+        throw new Error(`this decoder gives images of ${this.sizes.map(sides).join(" or ")}, not ${sides(size)}`);
+      if (!this.decoders.has(key)) this.decoders.set(key, this.decoder(this.description.decoder, size));
+      return this.decoders.get(key);
+    }
+
+    decoder({ operations, output }, size) {
       const { memory } = this;
       const { kernel } = memory;
       const [channels, ...full] = this.imageShape;
       const [height, width] = size;
-      const program = new Program(memory, weights, operations, loaded);
+      const program = new Program(memory, this.weights, operations, this.loaded);
       const first = operations.find((operation) => "weight" in operation);
       const input = new Vector(memory, first.op === "broadcast" ? first.latents : first.inputs);
       const maps = program.build(input, { size, full });
@@ -529,13 +487,13 @@
       return { program, input, image };
     }
 
-    encoderOf({ operations, mean, deviation }, weights) {
+    encoderOf({ operations, mean, deviation }, weights, from) {
       const { memory } = this;
       const { kernel } = memory;
       const [channels, height, width] = this.imageShape;
       const image = memory.allocate(channels * height * width);
       const [means, deviations] = [memory.numbers(mean), memory.numbers(deviation)];
-      const program = new Program(memory, weights, operations, new Map());
+      const program = new Program(memory, weights, operations, new Map(), from);
       const maps = program.maps(-1, channels, height, width, channels);
       const layout = [image, means, deviations, maps.start, maps.pitch, maps.row, channels, height, width];
       program.calls.push(() => kernel.image_in(...layout));
@@ -551,9 +509,7 @@
     }
 
     decodeInto(code, size, pixels) {
-      const decoder = this.decoders.get(String([...size]));
-      if (!decoder)
-        throw new Error(`this decoder gives images of ${this.sizes.map(sides).join(" or ")}, not ${sides(size)}`);
+      const decoder = this.decoderOf(size);
       if (code.length !== this.latents) throw new Error(`a code has ${this.latents} numbers, got ${code.length}`);
       if (!code.every(Number.isFinite)) throw new Error("a code contains a number that is not finite");
       const inputs = decoderInputs(Float32Array.from(code), this.description.decoder.codes);
@@ -575,7 +531,8 @@
 
     // Means and deviations of the code of an image.
     encode(pixels) {
-      if (!this.encoder) throw new Error(`this model cannot encode here: ${this.description.encoder_missing}`);
+      if (!this.canEncode) throw new Error(`this model cannot encode here: ${this.description.encoder_missing}`);
+      if (!this.encoder) throw new Error("the weights of the encoder are not there yet");
       const count = this.imageShape.reduce((a, b) => a * b);
       if (pixels.length !== count)
         throw new Error(`an image has ${this.imageShape.join(" x ")} = ${count} numbers, got ${pixels.length}`);
@@ -586,12 +543,20 @@
     }
   }
 
-  async function open(wasmBytes, description, weights) {
-    if (description.format !== FORMAT) throw new Error(`the model has format ${description.format}, this page reads ${FORMAT}`);
-    const { instance } = await WebAssembly.instantiate(wasmBytes, {}).catch((error) => {
+  // The kernel, at once where the browser allows it: to wait for another thread takes longer than to compile it.
+  async function start(wasmBytes) {
+    try {
+      return new WebAssembly.Instance(new WebAssembly.Module(wasmBytes), {});
+    } catch (error) {
+      if (error instanceof RangeError) return (await WebAssembly.instantiate(wasmBytes, {})).instance;
       throw new Error(`this browser cannot run the model, which needs WebAssembly with vectors: ${error.message}`);
-    });
-    return new Model(instance.exports, description, weights);
+    }
+  }
+
+  // `first`: the sizes whose decoders are made now.
+  async function open(wasmBytes, description, weights, first = description.sizes) {
+    if (description.format !== FORMAT) throw new Error(`the model has format ${description.format}, this page reads ${FORMAT}`);
+    return new Model((await start(wasmBytes)).exports, description, weights, first);
   }
 
   globalThis.UnweaveEngine = { open };

@@ -3,10 +3,10 @@
 const REST = 140; // milliseconds after which a movement is over
 
 class Explorer {
-  constructor(facts, runs, starts) {
+  constructor(facts, runs) {
     this.runs = runs;
     this.data = facts.data;
-    this.starts = starts;
+    this.turn = 0; // counts pictures: one that is still awaited when another is taken comes too late
     this.state = {
       runs, axes: [0, Math.min(1, ...runs.map((run) => run.size - 1))], tint: null, source: { link: "" },
       pins: { a: null, b: null }, between: 0, together: true,
@@ -18,13 +18,13 @@ class Explorer {
     this.queue = [];
     this.sliders = runs.map((run) => new Sliders(this, run));
     this.planes = runs.map((run) => new Plane(this, run));
-    this.grids = runs.map((run) => new Grid(this, run));
+    this.grids = [];
   }
 
+  // What the first picture stands among.
   build() {
     byId("latents").append(...this.sliders.map((each) => each.element));
     byId("planes").append(...this.planes.map((each) => each.element));
-    byId("grids").append(...this.grids.map((each) => each.element));
     byId("walk").hidden = this.state.axes[1] === 0;
     byId("follow-label").hidden = !this.runs.some((run) => run.points);
     byId("follow").checked = this.state.follow;
@@ -32,8 +32,25 @@ class Explorer {
     this.buildStarts();
     this.buildAxes();
     this.buildTint();
-    this.buildFactors();
+    byId("factors").hidden = !this.data?.factors?.names.length;
+    this.at = this.data?.frames ? [...this.data.frames.start] : null;
     this.listen();
+  }
+
+  // All else, once the first picture is seen.
+  async complete() {
+    this.grids = this.runs.map((run) => new Grid(this, run));
+    byId("grids").append(...this.grids.map((each) => each.element));
+    this.buildFactors();
+    this.show();
+    await this.drawStarts();
+    await this.encoders();
+  }
+
+  // Before anything is encoded.
+  encoders() {
+    this.opening ??= Promise.all(this.runs.map((run) => run.model.canEncode && run.model.openEncoder()));
+    return this.opening;
   }
 
   buildCards() {
@@ -55,24 +72,29 @@ class Explorer {
   }
 
   buildStarts() {
-    const list = byId("thumbnails");
-    const button = (picture, label, go) => {
-      const canvas = newCanvas(1, 1);
-      draw(canvas, picture);
-      list.append(element("button", { type: "button", "aria-label": label, title: label, onclick: go }, canvas));
-    };
-    if (this.starts) {
-      const { count } = this.starts.facts;
-      byId("starts-note").textContent = `Pictures of ${this.data.name}.`;
-      for (let i = 0; i < count; i++) button(seen(this.starts.picture(i)), `Picture ${i + 1} of the data`, () => this.startFrom(i));
-    } else {
-      byId("starts-title").textContent = "Start from a sample of the prior";
-      byId("starts-note").textContent = "What the first model decodes from codes of its prior.";
-      for (let i = 0; i < 12; i++) button(this.runs[0].model.decode(this.runs[0].draw(i), true), `Sample ${i + 1} of the prior`, () => this.goToDraw(i));
-    }
+    const { preparation } = this.runs[0], { count, width, height } = this.data?.starts || { count: 12, width: preparation.shape[2], height: preparation.shape[1] };
+    byId("starts-note").textContent = this.data ? `Pictures of ${this.data.name}.` : "What the first model decodes from codes of its prior.";
+    if (!this.data) byId("starts-title").textContent = "Start from a sample of the prior";
+    this.thumbnails = Array.from({ length: count }, () => newCanvas(width, height));
+    byId("thumbnails").append(...this.thumbnails.map((canvas, i) => {
+      const label = this.data ? `Picture ${i + 1} of the data` : `Sample ${i + 1} of the prior`;
+      const onclick = () => (this.data ? this.startFrom(i) : this.goToDraw(i));
+      return element("button", { type: "button", "aria-label": label, title: label, onclick }, canvas);
+    }));
     if (this.canEncode) return;
     const [{ description }] = this.runs;
     byId("own").replaceChildren(element("span", { class: "soft" }, `A picture of your own cannot be taken: ${description?.encoder_missing || "the encoder is not in the page"}.`));
+  }
+
+  // The pictures of the data, read when they are first needed.
+  get starts() {
+    this.reading ??= Sheet.open(this.data.starts);
+    return this.reading;
+  }
+
+  async drawStarts() {
+    const [run] = this.runs, sheet = this.data && (await this.starts);
+    this.thumbnails.forEach((canvas, i) => draw(canvas, sheet ? seen(sheet.picture(i)) : run.model.decode(run.draw(i), true)));
   }
 
   buildAxes() {
@@ -109,7 +131,7 @@ class Explorer {
     if (tint === null || !factors || !(tint in factors.names)) return null;
     const values = factors.values.map((row) => row[tint]), size = factors.sizes[factors.columns[tint]];
     const [low, high] = Array.isArray(size) ? size : [0, size - 1];
-    return values.map((value) => tintOf((value - low) / (high - low), size <= CLASSES.length ? size : 0));
+    return values.map((value) => tintOf((value - low) / (high - low || 1), size <= CLASSES.length ? size : 0));
   }
 
   showLegend() {
@@ -131,12 +153,10 @@ class Explorer {
 
   buildFactors() {
     const frames = this.data?.frames;
-    byId("factors").hidden = !this.data?.factors?.names.length;
     if (!frames) {
       byId("factors-note").textContent = `${this.data?.name} cannot draw every combination of its factors, so there is nothing to move here.`;
       return;
     }
-    this.at = [...frames.start];
     const { names, columns } = this.data.factors;
     byId("factors-note").textContent = (this.canEncode ? "The picture that the data set draws, and what each model makes of it." : "The picture that the data set draws.")
       + (frames.kind === "cross" ? " One factor moves at a time; the others go back to where they were." : "");
@@ -153,7 +173,7 @@ class Explorer {
 
   showFactors() {
     const { frames } = this.data;
-    for (const { input, value, column } of this.factorInputs) {
+    for (const { input, value, column } of this.factorInputs || []) {
       const at = frames.levels[column][this.at[column]];
       input.value = this.at[column];
       value.textContent = shortened(at);
@@ -172,7 +192,7 @@ class Explorer {
     const { frames } = this.data;
     if (frames.kind === "cross") this.at = [...frames.start];
     this.at[column] = level;
-    this.take(...(await this.frame()));
+    await this.trying(async () => this.take(...(await this.frame())));
   }
 
   // The picture of the factors, and what it is.
@@ -188,19 +208,28 @@ class Explorer {
   // Going somewhere.
 
   // Every model that can encodes the picture and goes to its code.
-  take(picture, source) {
-    this.setSource(picture, source);
+  async take(picture, source) {
+    if (!(await this.setSource(picture, source))) return;
     for (const run of this.runs) if (run.own) run.code = run.own.code;
     this.show();
   }
 
-  // The picture beside those of the models, and what each model sees of it; none: a place to drop one.
-  setSource(picture, source) {
-    this.state.source = { ...source, picture };
+  // The picture beside those of the models, what each model sees of it, and its code, if it is not known by `codeOf`;
+  // no picture: a place to drop one. Whether it was still wanted when encoders were there.
+  async setSource(picture, source, codeOf = null) {
+    const turn = ++this.turn;
+    if (picture && !codeOf) await this.encoders();
+    if (turn !== this.turn) return false;
     for (const run of this.runs) {
-      const isSeen = picture && run.model.canEncode, prepared = isSeen && prepare(picture, run.preparation);
-      run.own = isSeen ? { picture: prepared, code: run.model.encode(prepared) } : null;
+      const isSeen = picture && (codeOf || run.model.canEncode), prepared = isSeen && prepare(picture, run.preparation);
+      run.own = isSeen ? { picture: prepared, code: codeOf ? codeOf(run) : run.model.encode(prepared) } : null;
     }
+    this.showSource(picture, source);
+    return true;
+  }
+
+  showSource(picture, source) {
+    this.state.source = { ...source, picture };
     this.hint.hidden = Boolean(picture);
     this.picture.hidden = !picture;
     this.told.textContent = source.told || "";
@@ -211,16 +240,31 @@ class Explorer {
   }
 
   startFrom(i) {
-    for (const run of this.runs) {
-      if (!run.model.canEncode && run.points) run.code = run.model.settle(run.points.slice(i * run.size, (i + 1) * run.size));
-    }
+    for (const run of this.runs) run.code = run.model.settle(run.codeOf(i));
     this.setStart(i);
-    for (const run of this.runs) if (run.own) run.code = run.own.code;
     this.show();
   }
 
+  // A picture of the data, whose codes are in the page; it may come after them.
   setStart(i) {
-    this.setSource(this.starts.picture(i), { told: `picture ${i + 1} of the data`, link: `d${i}` });
+    const turn = ++this.turn, source = { told: `picture ${i + 1} of the data`, link: `d${i}` };
+    this.state.source = source;
+    this.told.textContent = source.told;
+    return this.trying(async () => {
+      const sheet = await this.starts;
+      if (turn !== this.turn) return;
+      await this.setSource(sheet.picture(i), source, (run) => run.model.settle(run.codeOf(i)));
+      this.show();
+    });
+  }
+
+  // Runs what may fail after it has begun, and says so.
+  async trying(work) {
+    try {
+      await work();
+    } catch (error) {
+      this.problem(error.message);
+    }
   }
 
   goToDraw(i) {
@@ -237,7 +281,7 @@ class Explorer {
   }
 
   reset() {
-    if (this.starts) this.startFrom(0);
+    if (this.data) this.startFrom(0);
     else {
       for (const run of this.runs) run.code = Float32Array.from(run.centre);
       this.setSource(null, { told: "the middle of the prior", link: "" });
@@ -252,7 +296,7 @@ class Explorer {
     if (!this.canEncode) return this.problem("The encoder of this model is not in the page: pictures of your own cannot be taken.");
     try {
       const picture = await readPicture(file);
-      this.take(picture, { told: `your picture ${file.name || ""}`.trim(), link: "" });
+      await this.take(picture, { told: `your picture ${file.name || ""}`.trim(), link: "" });
     } catch (error) {
       const name = file.name || "what you gave";
       this.problem(error instanceof DOMException || error instanceof TypeError ? `${name} is not a picture that this browser can read.` : error.message);
@@ -284,7 +328,7 @@ class Explorer {
       const own = latents.map((j) => other.order[run.order.indexOf(j)]);
       const at = own.map((j, k) => {
         const [low, high] = run.bounds(latents[k]), [first, last] = other.bounds(j);
-        return first + ((values[k] - low) / (high - low)) * (last - first);
+        return first + ((values[k] - low) / (high - low || 1)) * (last - first);
       });
       return [other, own, at];
     });
@@ -444,14 +488,15 @@ class Explorer {
     const numbers = from.slice(1).split("-").map(Number);
     const isFrame = from[0] === "f" && this.at?.length === numbers.length && numbers.every((n, k) => n in this.data.frames.levels[k]);
     if (isFrame) this.restoreFrame(numbers);
-    else if (from[0] === "d" && this.starts && numbers[0] >= 0 && numbers[0] < this.starts.facts.count) this.setStart(numbers[0]);
+    else if (from[0] === "d" && this.data && Number.isInteger(numbers[0]) && numbers[0] >= 0 && numbers[0] < this.data.starts.count) this.setStart(numbers[0]);
     else this.setSource(null, { told: "", link: "" });
   }
 
-  async restoreFrame(numbers) {
+  restoreFrame(numbers) {
     this.at = numbers;
-    this.setSource(...(await this.frame()));
-    this.show();
+    return this.trying(async () => {
+      if (await this.setSource(...(await this.frame()))) this.show();
+    });
   }
 
   // Listening.
@@ -471,7 +516,11 @@ class Explorer {
         this.show();
       });
     }
-    byId("file")?.addEventListener("change", () => this.own(byId("file").files[0]));
+    byId("file")?.addEventListener("change", () => {
+      const [file] = byId("file").files;
+      byId("file").value = ""; // so that the same file can be chosen again
+      this.own(file);
+    });
     document.addEventListener("paste", (event) => this.own(event.clipboardData?.files[0]));
     document.addEventListener("dragover", (event) => {
       event.preventDefault();
@@ -491,7 +540,7 @@ class Explorer {
 
   key(event) {
     const isTyping = event.target.closest?.("select, input:not([type=range]):not([type=checkbox])");
-    if (isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (isTyping || !byId("keys").checked || event.ctrlKey || event.metaKey || event.altKey) return;
     const act = {
       r: () => this.random(), 0: () => this.reset(), s: () => this.save(), l: () => this.copy(),
       a: () => this.pin("a"), b: () => this.pin("b"),
@@ -504,29 +553,35 @@ class Explorer {
 }
 
 async function begin() {
-  const facts = JSON.parse(byId("facts").textContent);
   if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") {
     throw new Error("This browser has no WebAssembly, by which the models of this page compute: open it in a newer one.");
   }
-  const kernel = await blob("kernel");
+  const facts = JSON.parse(byId("facts").textContent), kernel = await blob("kernel");
   const runs = await Promise.all(facts.runs.map((each, i) => Run.open(each, i, kernel)));
-  const starts = facts.data ? await Sheet.open(facts.data.starts) : null;
-  const app = new Explorer(facts, runs, starts);
+  const app = new Explorer(facts, runs);
   app.build();
   byId("explorer").hidden = false;
   if (!app.restore()) app.reset();
   app.say("");
   cancelAnimationFrame(app.drawing);
   app.showNow(true);
-  document.documentElement.dataset.ready = performance.now().toFixed(1);
   window.UnweaveExplorer = {
     codes: () => runs.map((run) => Array.from(run.code)),
     canvases: runs.map((run) => run.canvas),
   };
+  mark("ready");
+  await new Promise((seen) => requestAnimationFrame(() => setTimeout(seen)));
+  await app.complete();
+  mark("complete");
+}
+
+// Milliseconds since the page was asked for: "ready" when the first picture is drawn and everything beside it can be
+// moved, "complete" when all is there.
+function mark(name) {
+  document.documentElement.dataset[name] = performance.now().toFixed(1);
 }
 
 begin().catch((error) => {
   byId("problem").hidden = false;
-  byId("problem").textContent = globalThis.WebAssembly && error instanceof WebAssembly.CompileError
-    ? "This browser cannot run the kernel of this page: open it in a newer one." : error.message;
+  byId("problem").textContent = error.message;
 });

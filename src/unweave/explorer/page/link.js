@@ -47,7 +47,7 @@ function readLink(text, state) {
   return {
     codes,
     axes: axes.length === 2 && axes.every((k) => Number.isInteger(k) && k >= 0 && k < ranks) ? axes : null,
-    tint: parts.has("tint") ? Number(parts.get("tint")) : null,
+    tint: /^\d+$/.test(parts.get("tint")) ? Number(parts.get("tint")) : null,
     from: parts.get("from"),
     a: codesOf("a"),
     b: codesOf("b"),

@@ -7,12 +7,21 @@ const seen = (picture) => {
 };
 
 class LiveModel {
-  constructor(engine) {
-    this.engine = engine;
-    this.canEncode = engine.canEncode;
-    const full = engine.sizes[engine.sizes.length - 1];
-    this.preview = engine.sizes.find(([h, w]) => Math.max(h, w) >= 32 && h < full[0]) || null;
-    this.cost = this.preview ? Infinity : 0;
+  static async open(facts, index, kernel) {
+    const { sizes } = facts.description, full = sizes[sizes.length - 1];
+    const preview = sizes.find(([h, w]) => Math.max(h, w) >= 32 && h < full[0]) || null;
+    const engine = await UnweaveEngine.open(kernel, facts.description, await blob(`weights-${index}`), [preview || full]);
+    return new LiveModel(engine, index, preview);
+  }
+
+  constructor(engine, index, preview) {
+    Object.assign(this, { engine, index, preview, canEncode: engine.canEncode, cost: preview ? Infinity : 0 });
+  }
+
+  // Before anything is encoded: the encoder's weights are not read for the first picture.
+  openEncoder() {
+    this.opening ??= isRead.then(() => blob(`encoder-${this.index}`)).then((weights) => this.engine.openEncoder(weights));
+    return this.opening;
   }
 
   // The picture of a code; `quick`: smaller, if the whole one takes longer than a frame.
@@ -73,9 +82,7 @@ class FrozenModel {
 // One run of the page: its facts, its model, and the code at which it stands.
 class Run {
   static async open(facts, index, kernel) {
-    const model = facts.precomputed
-      ? await FrozenModel.open(facts)
-      : new LiveModel(await UnweaveEngine.open(kernel, facts.description, await blob(`weights-${index}`)));
+    const model = facts.precomputed ? await FrozenModel.open(facts) : await LiveModel.open(facts, index, kernel);
     return new Run(facts, index, model);
   }
 
@@ -96,6 +103,11 @@ class Run {
 
   draw(i) {
     return this.draws.slice(i * this.size, (i + 1) * this.size);
+  }
+
+  // The code of the i-th picture of the data.
+  codeOf(i) {
+    return this.points.slice(i * this.size, (i + 1) * this.size);
   }
 
   // Lowest and highest value of a latent: those of the prior, and further where codes of the data lie beyond.

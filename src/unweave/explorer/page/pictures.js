@@ -10,15 +10,30 @@ const bytesOfBase64 = (text) => {
 
 const floatsOfBase64 = (text) => new Float32Array(bytesOfBase64(text).buffer);
 
+// When all of the page has been read: what the first picture does not need stands behind the scripts.
+const isRead = new Promise((done) => {
+  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", done);
+  else done();
+});
+
 // Deflated bytes, sorted by their place in a number of `stride` bytes.
 async function blob(id) {
   const element = document.getElementById(id);
-  const stream = new Blob([bytesOfBase64(element.textContent)]).stream();
-  const inflated = await new Response(stream.pipeThrough(new DecompressionStream("deflate"))).arrayBuffer();
+  const inflating = new DecompressionStream("deflate"), writer = inflating.writable.getWriter();
+  const given = writer.write(bytesOfBase64(element.textContent)).then(() => writer.close());
+  const [inflated] = await Promise.all([new Response(inflating.readable).arrayBuffer(), given]);
   const sorted = new Uint8Array(inflated), stride = Number(element.dataset.stride);
-  if (stride === 1) return sorted;
+  return stride === 1 ? sorted : unsorted(sorted, stride);
+}
+
+function unsorted(sorted, stride) {
   const bytes = new Uint8Array(sorted.length), count = Math.floor(sorted.length / stride);
-  for (let k = 0; k < stride; k++) for (let i = 0; i < count; i++) bytes[i * stride + k] = sorted[k * count + i];
+  if (stride === 2) {
+    const pairs = new Uint16Array(bytes.buffer, 0, count); // every machine that runs this has the little end first
+    for (let i = 0; i < count; i++) pairs[i] = sorted[i] | (sorted[count + i] << 8);
+  } else {
+    for (let k = 0; k < stride; k++) for (let i = 0; i < count; i++) bytes[i * stride + k] = sorted[k * count + i];
+  }
   bytes.set(sorted.subarray(count * stride), count * stride);
   return bytes;
 }
@@ -42,7 +57,7 @@ function draw(canvas, picture) {
     for (let c = 0; c < 3; c++) out[4 * i + c] = Math.round(255 * pixels[(channels === 1 ? 0 : c) * area + i]);
     out[4 * i + 3] = 255;
   }
-  canvas.getContext("2d").putImageData(image, 0, 0);
+  canvas.getContext("2d", { willReadFrequently: true }).putImageData(image, 0, 0);
 }
 
 // Pixels in [0, 1], as 32-bit numbers, of bytes (height, width, channels).
@@ -61,7 +76,9 @@ async function readPicture(file) {
   const plain = { bytes: context.getImageData(0, 0, width, height).data, width, height };
   let isBlended = false;
   for (let i = 3; i < plain.bytes.length && !isBlended; i += 4) isBlended = plain.bytes[i] > 0 && plain.bytes[i] < 255;
-  return (isBlended && straight(bitmap)) || plain;
+  const picture = (isBlended && straight(bitmap)) || plain;
+  bitmap.close();
+  return picture;
 }
 
 // The same by way of a texture: a canvas multiplies colours by their opacity and loses digits.
@@ -78,7 +95,9 @@ function straight(bitmap) {
   if (gl.checkFramebufferStatus(gl.FRAMEBUFFER) !== gl.FRAMEBUFFER_COMPLETE) return null;
   const bytes = new Uint8Array(4 * width * height);
   gl.readPixels(0, 0, width, height, gl.RGBA, gl.UNSIGNED_BYTE, bytes);
-  return gl.getError() === gl.NO_ERROR ? { bytes, width, height } : null;
+  const isRead = gl.getError() === gl.NO_ERROR;
+  gl.getExtension("WEBGL_lose_context")?.loseContext(); // a browser has few of them
+  return isRead ? { bytes, width, height } : null;
 }
 
 const halfEven = (x) => (Math.abs(x % 1) === 0.5 ? 2 * Math.round(x / 2) : Math.round(x));
@@ -162,11 +181,12 @@ function along(bytes, channels, width, height, weights, stride, row) {
 // Many small pictures in one PNG.
 class Sheet {
   static async open(facts) {
-    const bitmap = await createImageBitmap(new Blob([bytesOfBase64(facts.png)], { type: "image/png" }), {
-      colorSpaceConversion: "none",
-    });
+    await isRead;
+    const png = bytesOfBase64(document.getElementById(facts.png).textContent);
+    const bitmap = await createImageBitmap(new Blob([png], { type: "image/png" }), { colorSpaceConversion: "none" });
     const context = newCanvas(bitmap.width, bitmap.height).getContext("2d", { willReadFrequently: true });
     context.drawImage(bitmap, 0, 0);
+    bitmap.close();
     return new Sheet(facts, context);
   }
 

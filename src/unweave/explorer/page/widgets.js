@@ -20,9 +20,16 @@ function element(tag, attributes = {}, ...children) {
   return made;
 }
 
-const colourOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+// Colours of the theme, all at once: each question makes the browser compute styles.
+function coloursOf(...names) {
+  const style = getComputedStyle(document.documentElement);
+  return names.map((name) => style.getPropertyValue(name).trim());
+}
 
-function tintOf(share, classes) {
+// The colour of a value; none if it is not known.
+function tintOf(value, classes) {
+  if (!Number.isFinite(value)) return null;
+  const share = Math.min(1, Math.max(0, value));
   if (classes) return CLASSES[Math.round(share * (classes - 1)) % CLASSES.length];
   const place = share * (RAMP.length - 1), k = Math.min(RAMP.length - 2, Math.floor(place));
   const mixed = RAMP[k].map((value, c) => Math.round(value + (place - k) * (RAMP[k + 1][c] - value)));
@@ -60,7 +67,7 @@ class Sliders {
   row(j) {
     const { run } = this, { kl, values, suggestion } = run.latents[j], [low, high] = run.bounds(j);
     const id = `latent-${run.index}-${j}`, rank = run.order.indexOf(j) + 1;
-    const step = values ? (high - low) / (values.length - 1) : (high - low) / 100;
+    const step = (high - low) / (values ? values.length - 1 || 1 : 100) || "any";
     const input = element("input", { type: "range", id, min: low, max: high, step });
     input.addEventListener("input", () => this.app.move(run, j, Number(input.value)));
     const value = element("output", { for: id });
@@ -142,14 +149,15 @@ class Plane {
   draw() {
     const { canvas, run } = this, [across, up] = this.axes, bounds = this.bounds();
     const side = Math.max(60, canvas.clientWidth), sharp = window.devicePixelRatio || 1;
+    const [line, soft, ground, ink] = coloursOf("--line", "--soft", "--ground", "--ink");
     canvas.width = canvas.height = Math.round(side * sharp);
-    const pen = canvas.getContext("2d");
+    const pen = canvas.getContext("2d", { willReadFrequently: true }); // to wait for the GPU takes longer than to draw
     pen.scale(sharp, sharp);
     const place = (x, y) => [x, y].map((value, k) => {
       const share = (value - bounds[k][0]) / (bounds[k][1] - bounds[k][0]);
       return side * (k ? 1 - share : share);
     });
-    pen.strokeStyle = colourOf("--line");
+    pen.strokeStyle = line;
     const [zeroX, zeroY] = place(0, 0);
     pen.beginPath();
     pen.moveTo(zeroX, 0);
@@ -157,18 +165,18 @@ class Plane {
     pen.moveTo(0, zeroY);
     pen.lineTo(side, zeroY);
     pen.stroke();
-    this.dots(pen, place, across, up);
+    this.dots(pen, place, across, up, soft);
     // A code beyond the plane, as of a picture unlike the data, stands at its edge.
     const [x, y] = place(run.code[across], run.code[up]).map((at) => Math.min(side - 9, Math.max(9, at)));
     pen.beginPath();
     pen.arc(x, y, 8, 0, 2 * Math.PI);
-    pen.fillStyle = colourOf("--ground");
+    pen.fillStyle = ground;
     pen.fill();
     pen.lineWidth = 3;
-    pen.strokeStyle = colourOf("--ink");
+    pen.strokeStyle = ink;
     pen.stroke();
     pen.font = '12px system-ui, "DejaVu Sans", sans-serif';
-    pen.fillStyle = colourOf("--soft");
+    pen.fillStyle = soft;
     pen.textAlign = "right";
     pen.fillText(`${run.nameOf(across)} \u2192`, side - 6, side - 7);
     pen.textAlign = "left";
@@ -177,13 +185,13 @@ class Plane {
     canvas.setAttribute("aria-label", `${run.label}: plane of ${run.nameOf(across)} and ${run.nameOf(up)}, ${at}. Arrow keys move.`);
   }
 
-  dots(pen, place, across, up) {
+  dots(pen, place, across, up, soft) {
     const { points, size } = this.run, tint = this.app.tints();
     if (!points) return;
     pen.globalAlpha = tint ? 0.75 : 0.35;
     for (let i = 0; i * size < points.length; i++) {
       const [x, y] = place(points[i * size + across], points[i * size + up]);
-      pen.fillStyle = tint ? tint[i] : colourOf("--soft");
+      pen.fillStyle = tint?.[i] || soft;
       pen.beginPath();
       pen.arc(x, y, 2.4, 0, 2 * Math.PI);
       pen.fill();

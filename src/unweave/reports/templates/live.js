@@ -34,8 +34,9 @@
     const before = header.getAttribute("aria-sort");
     const direction = before === "ascending" ? "descending" : before === "descending" || !numbers ? "ascending" : "descending";
     const sign = direction === "ascending" ? 1 : -1;
-    const empty = (group) => values.get(group) === "";
-    groups.sort((a, b) => empty(a) - empty(b) || sign * compared(values.get(a), values.get(b)));
+    // Cells without a number stand below all numbers, whichever way these are sorted.
+    const isLast = (group) => (numbers ? typeof values.get(group) !== "number" : values.get(group) === "");
+    groups.sort((a, b) => isLast(a) - isLast(b) || sign * compared(values.get(a), values.get(b)));
     for (const group of groups) body.append(...group);
     for (const each of table.tHead.rows[0].cells) each.removeAttribute("aria-sort");
     header.setAttribute("aria-sort", direction);
