@@ -36,7 +36,7 @@ def terminal(command: str) -> None:
 
 terminal(
     "unweave train circles data.size=32 decoder=SpatialBroadcast latents=3 "
-    "steps=400 batch_size=16 optimizer=Adam learning_rate=1e-3 --out tutorial/first --quiet"
+    "steps=300 batch_size=16 optimizer=Adam learning_rate=1e-3 --out tutorial/first --quiet"
 )
 
 # %% [markdown]
@@ -87,4 +87,4 @@ print(f"geometry {score.value:.2f}: 1 is a copy of the plane, turned or not")
 terminal("unweave explore tutorial/first --out explore-circles.html --quiet")
 
 # %% [markdown]
-# **Next:** 400 steps are few. Say `unweave train circles` without `steps` for the recommended training, and compare the pages.
+# **Next:** 300 steps are few. Say `unweave train circles` without `steps` for the recommended training, and compare the pages.

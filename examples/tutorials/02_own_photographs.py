@@ -16,7 +16,8 @@ def terminal(command: str) -> None:
     main(shlex.split(command)[1:])
 
 
-subprocess.run([sys.executable, "examples/make_photos.py", "photos"], check=True)
+making = [sys.executable, "examples/make_photos.py", "photos"]
+print(subprocess.run(making, check=True, capture_output=True, text=True).stdout)
 
 # %% [markdown]
 # ## Train

@@ -17,7 +17,7 @@ def terminal(command: str) -> None:
 
 Path("study.yaml").write_text("""\
 title: Which decoder finds the plane?
-base: {data: circles, data.size: 32, latents: 3, steps: 150, batch_size: 16, learning_rate: 1e-3}
+base: {data: circles, data.size: 32, latents: 2, steps: 80, batch_size: 16, learning_rate: 2e-3}
 variants:
   Deconv: {decoder: Deconv}
   Spatial Broadcast: {decoder: SpatialBroadcast}
