@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo check test test-slow slurm-test torture benchmarks kernel browser clean
+.PHONY: demo check test test-slow slurm-test torture benchmarks kernel browser docs matrix clean
 
 demo: $(READY)  ## two VAEs side by side, a page about both and one to touch them, in a few minutes
 	$(BIN)/unweave demo
@@ -42,6 +42,13 @@ benchmarks: $(READY)  ## ratios, measured on an otherwise idle machine
 
 kernel: $(READY)  ## compile the explorer's kernel.c to kernel.wasm, which is committed
 	$(BIN)/python -m unweave.explorer.kernel.build
+
+docs: $(READY)  ## the site, in docs/_build/html: no warning, no dead link; tutorials are executed, and kept
+	test -x $(BIN)/sphinx-build || $(BIN)/pip install -q -c constraints.txt -e '.[all,docs]'
+	$(BIN)/python docs/site/build.py
+
+matrix: $(READY)  ## the wheel and the source archive, in clean environments of every Python that is here
+	$(BIN)/python tests/packaging/matrix.py --folder dist/matrix
 
 $(READY): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
