@@ -21,7 +21,10 @@ from unweave import references
 from unweave.cli import main
 from unweave.errors import UnweaveError
 from unweave.runs import Config, Run
+from unweave.runs import opened as caches
 from unweave.runs.config import _canonical
+
+pytestmark = pytest.mark.usefixtures("few_images")
 
 PARTS = """
 import math
@@ -107,6 +110,8 @@ def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
     def forget() -> None:
         importlib.invalidate_caches()
+        for cache in (caches._DATA, caches._LATEST, caches._MODELS):
+            cache.clear()
         for name in set(sys.modules) - known_modules:
             if name.startswith(("my_parts", "my_loss", "spy", "views", "unweave_file_")):
                 del sys.modules[name]
