@@ -5,6 +5,7 @@ prints its message without a traceback; in Python it is an ordinary ``ValueError
 """
 
 import difflib
+import functools
 from collections.abc import Collection, Iterable
 
 
@@ -40,6 +41,7 @@ LARGEST_NUMBER = 3.4e38
 """Numbers must not be larger: weights and losses are held in 32 bits, where they would be infinite."""
 
 
+@functools.lru_cache(4096)
 def plain(name: str) -> str:
     """The form in which names are compared: case, hyphens, underscores and spaces are ignored.
 

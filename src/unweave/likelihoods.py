@@ -17,6 +17,7 @@ from torch.distributions import Distribution, constraints
 
 from unweave.errors import UnweaveError, check_at_least, check_positive
 from unweave.functional.blur import blur_matrix, blur_profile, blur_with, window_area
+from unweave.functional.untyped import apply_function
 from unweave.references import Reference
 from unweave.slots import Slot
 
@@ -337,8 +338,7 @@ class _BernoulliMeans(ImageDistribution):
         return _BernoulliMeans(mean)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        each: Tensor = _LogBernoulli.apply(self.features, value)
-        return each.sum((1, 2, 3))
+        return apply_function(_LogBernoulli, self.features, value).sum((1, 2, 3))
 
 
 @final
@@ -397,7 +397,7 @@ class GaussianImages(_NoisyImages):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Log-density summed over the image, ``(n,)``."""
-        squares: Tensor = _SquaredDistance.apply(self.features, value)
+        squares = apply_function(_SquaredDistance, self.features, value)
         elements = self.features[0].numel()
         return -0.5 * (
             squares * (-self.log_variance).exp() + elements * (math.log(2 * math.pi) + self.log_variance)
@@ -437,8 +437,7 @@ class SquaredErrorImages(ImageDistribution):
 
     def log_prob(self, value: Tensor) -> Tensor:
         """Minus the squared error summed over the image, ``(n,)``."""
-        squares: Tensor = _SquaredDistance.apply(self.features, value)
-        return -squares
+        return -apply_function(_SquaredDistance, self.features, value)
 
     def sample(self, sample_shape: Shape = torch.Size()) -> Tensor:
         """The mean plus noise of variance 1/2: samples of the Gaussian of which this is the loss."""

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from unweave import reports
 from unweave.cli import cli, main
 from unweave.runs.config import Config
 from unweave.runs.fitting import fitted
@@ -113,8 +114,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_run_is_a_path_a_label_or_an_identity_everywhere(
-    run: Path, capsys: pytest.CaptureFixture[str]
+    run: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    page = run / "report.html"
+    monkeypatch.setattr(reports, "write_run_report", lambda opened, *_: {run: page}[opened.folder])
     identity = Config.read(run / "config.yaml").identity
     for word in (str(run), run.name, run.name[:-4], identity[:7]):
         main(["evaluate", word, "--metrics", "elbo", "--no-intervals"])

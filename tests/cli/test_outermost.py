@@ -240,7 +240,7 @@ def test_memory_that_numpy_does_not_find_is_told(monkeypatch: pytest.MonkeyPatch
     with pytest.raises(
         UnweaveError, match=r"data XYSquares needs more memory than there is \(Unable to allocate"
     ):
-        data.XYSquares(size=2**31)
+        data.XYSquares(size=2**26)
 
 
 def test_a_negative_number_of_images_is_told() -> None:

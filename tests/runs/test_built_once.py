@@ -117,11 +117,12 @@ def train_command(folder: Path) -> None:
     cli.main(["train", "circles", "data.size=32", *TINY, "--out", str(folder / "run"), "--quiet"])
 
 
-def sweep_command(folder: Path) -> None:
+def sweep_command(folder: Path, *more: str) -> None:
     """Four runs, their scores and one page."""
     study = folder / "four.yaml"
     study.write_text(STUDY.format(data=own_data(folder)))
-    cli.main(["sweep", str(study), "--executor", "inline", "--out", str(folder / "four"), "--quiet"])
+    words = ["sweep", str(study), "--executor", "inline", "--out", str(folder / "four"), *more]
+    cli.main([*words, "--quiet"])
 
 
 def dry_run_command(folder: Path) -> None:
@@ -193,7 +194,7 @@ def test_a_dry_run_creates_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_a_preview_shows_the_runs_that_exist(tmp_path: Path) -> None:
-    sweep_command(tmp_path)
+    sweep_command(tmp_path, "--no-report")
     study = load(str(tmp_path / "four.yaml")).with_seeds(3)
     before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
     with sweep.preview(study, tmp_path / "four") as planned:

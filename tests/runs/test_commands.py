@@ -32,7 +32,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "search.yaml").write_text(base + "search: {objective.beta: [1, 4]}\nseeds: 1\ntarget: elbo\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        assert run("sweep", "rates.yaml", "--workers", "1", "--quiet") == 0
+        assert run("sweep", "rates.yaml", "--executor", "inline", "--quiet") == 0
     return folder
 
 
@@ -88,7 +88,7 @@ def test_runs_are_removed_only_when_asked_twice(capsys: pytest.CaptureFixture[st
 
 
 def test_tune_searches_and_writes_the_same_page(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run("tune", "search.yaml", "--trials", "1", "--workers", "1") == 0
+    assert run("tune", "search.yaml", "--trials", "1", "--executor", "inline") == 0
     told = capsys.readouterr().out
     assert "target elbo" in told
     assert "elbo -" in told

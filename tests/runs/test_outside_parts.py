@@ -1,12 +1,15 @@
 """A part from outside through every door: command line, workers, Ray, search, recipes, entry points; and gone."""
 
+import importlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from hashlib import sha256
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pytest
@@ -14,9 +17,14 @@ import yaml
 from PIL import Image
 from safetensors.numpy import load_file
 
+from unweave import references
+from unweave.cli import main
 from unweave.errors import UnweaveError
 from unweave.runs import Config, Run
+from unweave.runs import opened as caches
 from unweave.runs.config import _canonical
+
+pytestmark = pytest.mark.usefixtures("few_images")
 
 PARTS = """
 import math
@@ -63,6 +71,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+class Command(Protocol):
+    """A command in a folder, and what it prints."""
+
+    def __call__(self, folder: Path, *arguments: str, ok: bool = True) -> str: ...
+
+
 def unweave(folder: Path, *arguments: str, path: str = "", ok: bool = True) -> str:
     """Run the command in a process of its own, in a folder; its output."""
     found = os.pathsep.join(part for part in (path, os.environ.get("PYTHONPATH", "")) if part)
@@ -73,6 +87,40 @@ def unweave(folder: Path, *arguments: str, path: str = "", ok: bool = True) -> s
     assert "Traceback" not in said, said
     assert (done.returncode == 0) == ok, said
     return said
+
+
+@pytest.fixture
+def here(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Command]:
+    """The same command in this process, which before and after it knows nothing of the modules outside."""
+
+    def command(folder: Path, *arguments: str, ok: bool = True) -> str:
+        monkeypatch.chdir(folder)
+        monkeypatch.setattr(sys, "path", list(known_path))
+        monkeypatch.setattr(references, "_session", {})
+        forget()
+        capsys.readouterr()
+        code: object = 0
+        try:
+            main(arguments)
+        except SystemExit as stopped:
+            code = stopped.code or 0
+        said = "".join(capsys.readouterr())
+        assert (code == 0) == ok, said
+        return said
+
+    def forget() -> None:
+        importlib.invalidate_caches()
+        for cache in (caches._DATA, caches._LATEST, caches._MODELS):
+            cache.clear()
+        for name in set(sys.modules) - known_modules:
+            if name.startswith(("my_parts", "my_loss", "spy", "views", "unweave_file_")):
+                del sys.modules[name]
+
+    # A file that an earlier test has named left its folder here, with a module of the same name in it.
+    known_path = [place for place in sys.path if not (Path(place) / "my_parts.py").exists()]
+    known_modules = set(sys.modules)
+    yield command
+    forget()
 
 
 def study(folder: Path, **more: object) -> str:
@@ -89,11 +137,11 @@ def study(folder: Path, **more: object) -> str:
     return "study.yaml"
 
 
-def test_train_evaluate_and_report(folder: Path) -> None:
+def test_train_evaluate_and_report(folder: Path, here: Command) -> None:
     unweave(folder, "train", *SMALL, *MINE, "objective.weight=3", "--out", "run", "--no-report")
-    said = unweave(folder, "evaluate", "run", "--metrics", "mig,elbo")
+    said = here(folder, "evaluate", "run", "--metrics", "mig,elbo")
     assert "mig" in said
-    unweave(folder, "report", "run")
+    here(folder, "report", "run")
     assert (folder / "run" / "report.html").exists()
     run = Run(folder / "run")
     made = json.loads((folder / "run" / "run.json").read_text())
@@ -117,10 +165,10 @@ def test_the_same_command_resumes_and_an_edited_file_is_another_run(folder: Path
         Run(run.folder).train()
 
 
-def test_a_sweep_of_local_workers_equals_one_in_this_process(folder: Path) -> None:
+def test_a_sweep_of_local_workers_equals_one_in_this_process(folder: Path, here: Command) -> None:
     name = study(folder, seeds=2)
     unweave(folder, "sweep", name, "--out", "local", "--workers", "2", "--no-report")
-    unweave(folder, "sweep", name, "--out", "inline", "--executor", "inline", "--no-report")
+    here(folder, "sweep", name, "--out", "inline", "--executor", "inline", "--no-report")
     runs = sorted(path.name for path in (folder / "local").iterdir() if (path / "run.json").exists())
     assert len(runs) == 2
     for run in runs:
@@ -137,20 +185,20 @@ def test_a_sweep_on_ray(folder: Path) -> None:
     assert finished == ["finished", "finished"]
 
 
-def test_a_search_varies_an_option_of_an_outside_part(folder: Path) -> None:
+def test_a_search_varies_an_option_of_an_outside_part(folder: Path, here: Command) -> None:
     name = study(folder, search={"decoder.width": {"low": 3, "high": 9, "whole": True}})
-    unweave(folder, "tune", name, "--trials", "2", "--out", "tuned", "--executor", "inline", "--no-report")
+    here(folder, "tune", name, "--trials", "2", "--out", "tuned", "--executor", "inline", "--no-report")
     runs = [Run(path) for path in (folder / "tuned").iterdir() if (path / "run.json").exists()]
     assert len(runs) == 2
     assert all(3 <= run.config.decoder.options["width"] <= 9 for run in runs)
 
 
-def test_published_figures_with_an_outside_decoder_at_smoke_scale(folder: Path) -> None:
-    mine = ("--scale", "smoke", "--decoder", "my_parts:TinyDecoder")
-    said = unweave(folder, "reproduce", "fac-fig7", *mine)
+def test_published_figures_with_an_outside_decoder_at_smoke_scale(folder: Path, here: Command) -> None:
+    mine = ("--scale", "smoke", "--executor", "inline", "--decoder", "my_parts:TinyDecoder")
+    said = here(folder, "reproduce", "fac-fig7", *mine)
     assert "TinyDecoder in every run" in said
     # This one compares two decoders: the stranger's takes the place of the paper's own.
-    said = unweave(folder, "reproduce", "sbd-fig4", *mine)
+    said = here(folder, "reproduce", "sbd-fig4", *mine)
     assert "TinyDecoder in the place of Spatial Broadcast" in said
     decoders = {Run(path.parent).config.decoder.label for path in (folder / "runs").rglob("run.json")}
     assert {"Deconv", "TinyDecoder"} <= decoders
@@ -172,49 +220,51 @@ def test_published_figures_with_an_outside_decoder_at_smoke_scale(folder: Path) 
         ("decoder=./builds.py:Part", "cannot be built: RuntimeError: not today"),
     ],
 )
-def test_a_missing_or_broken_part_is_one_sentence(folder: Path, word: str, sentence: str) -> None:
+def test_a_missing_or_broken_part_is_one_sentence(
+    folder: Path, here: Command, word: str, sentence: str
+) -> None:
     (folder / "broken.py").write_text("1 / 0")
     (folder / "builds.py").write_text(
         "from torch import nn\nclass Part(nn.Module):\n    def __init__(self): raise RuntimeError('not today')\n"
     )
     words = [*SMALL, "decoder=my_parts:TinyDecoder", word] if "." in word.split("=")[0] else [*SMALL, word]
-    said = unweave(folder, "train", *words, "--out", "run", ok=False)
+    said = here(folder, "train", *words, "--out", "run", ok=False)
     assert sentence in said
     # At most the line that names the run stands before it.
     assert len(said.strip().splitlines()) == 1 + ("Part-seed0" in said)
 
 
-def test_an_error_inside_a_part_names_its_line(folder: Path) -> None:
+def test_an_error_inside_a_part_names_its_line(folder: Path, here: Command) -> None:
     broken = PARTS.replace("return self.layers(codes)", "return self.layers(codes)[:, 99]")
     (folder / "my_parts.py").write_text(broken)
-    said = unweave(folder, "train", *SMALL, "decoder=my_parts:TinyDecoder", "--out", "run", ok=False)
+    said = here(folder, "train", *SMALL, "decoder=my_parts:TinyDecoder", "--out", "run", ok=False)
     line = broken.splitlines().index("        return self.layers(codes)[:, 99]") + 1
     assert f"TinyDecoder of {folder / 'my_parts.py'}, line {line} failed: IndexError" in said
     assert said.strip().endswith("run it with --debug for the traceback")
     assert not (folder / "run").exists(), "no step was taken, so there is no run"
     (folder / "my_parts.py").write_text(PARTS)
-    unweave(folder, "train", *SMALL, "decoder=my_parts:TinyDecoder", "--out", "run", "--no-report")
+    here(folder, "train", *SMALL, "decoder=my_parts:TinyDecoder", "--out", "run", "--no-report")
 
 
-def test_an_error_after_the_first_step_keeps_the_run_and_the_traceback(folder: Path) -> None:
+def test_an_error_after_the_first_step_keeps_the_run_and_the_traceback(folder: Path, here: Command) -> None:
     late = LOSS.replace("made = bound", "1 / (3 - progress.step)\n        made = bound")
     (folder / "my_loss.py").write_text(late)
-    said = unweave(folder, "train", *SMALL, "objective=./my_loss.py:MyLoss", "--out", "run", ok=False)
+    said = here(folder, "train", *SMALL, "objective=./my_loss.py:MyLoss", "--out", "run", ok=False)
     assert "failed: ZeroDivisionError: division by zero; the traceback is in run/log.txt" in said
     assert "ZeroDivisionError" in (folder / "run" / "log.txt").read_text()
     assert [record["step"] for record in Run(folder / "run").history] == [1, 2, 3]
 
 
-def test_a_run_whose_part_is_gone_can_still_be_read(folder: Path) -> None:
-    unweave(folder, "train", *SMALL, *MINE, "--out", "runs/mine")
+def test_a_run_whose_part_is_gone_can_still_be_read(folder: Path, here: Command) -> None:
+    here(folder, "train", *SMALL, *MINE, "--out", "runs/mine")
     (folder / "my_parts.py").unlink()
     run = Run(folder / "runs" / "mine")
     assert run.status == "finished"
     assert len(run.history) == 6
     assert "elbo" in run.scores
-    assert "mine" in unweave(folder, "runs", "list")
-    unweave(folder, "runs", "show", "runs/mine")
-    said = unweave(folder, "evaluate", "runs/mine", ok=False)
+    assert "mine" in here(folder, "runs", "list")
+    here(folder, "runs", "show", "runs/mine")
+    said = here(folder, "evaluate", "runs/mine", ok=False)
     assert "the decoder TinyDecoder comes from" in said
     assert str(folder / "my_parts.py") in said
     assert "histories, scores and pages that exist can be read without it" in said
@@ -380,10 +430,10 @@ def test_the_code_of_an_augmentation_is_recorded_and_part_of_the_identity(folder
         Run(run.folder).train()
 
 
-def test_an_error_inside_an_augmentation_names_its_line(folder: Path) -> None:
+def test_an_error_inside_an_augmentation_names_its_line(folder: Path, here: Command) -> None:
     (folder / "views.py").write_text(HALF.replace("images / 2", "images[:, 99]"))
     words = [*SMALL, "decoder=MLP", "likelihood.augmentation=./views.py:half"]
-    said = unweave(folder, "train", *words, "--out", "run", ok=False)
+    said = here(folder, "train", *words, "--out", "run", ok=False)
     assert f"views.py:half of {folder / 'views.py'}, line 3 failed: IndexError" in said
 
 

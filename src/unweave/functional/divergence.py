@@ -28,7 +28,7 @@ class NarrowNormal(Normal):
     def log_prob(self, value: Tensor) -> Tensor:
         """Of each element of ``value``, in nats."""
         if not bool((self.scale < NARROW).any()):
-            wide: Tensor = super().log_prob(value)
+            wide: Tensor = Normal.log_prob(self, value)
             return wide
         distance = (value - self.loc) / self.scale
         return -0.5 * distance.square() - self.scale.log() - 0.5 * math.log(2 * math.pi)

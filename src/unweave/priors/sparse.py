@@ -61,6 +61,8 @@ class SpikeAndSlab(Distribution):
 
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
     support = constraints.real
+    gamma: Tensor
+    sigma0: Tensor
 
     def __init__(self, gamma: Tensor, sigma0: Tensor) -> None:
         self.gamma, self.sigma0 = torch.broadcast_tensors(gamma, sigma0)

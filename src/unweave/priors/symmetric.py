@@ -36,6 +36,8 @@ class ExponentialPower(Distribution):
     arg_constraints: ClassVar[dict[str, constraints.Constraint]] = {}
     support = constraints.real
     has_rsample = True
+    p: Tensor
+    tau: Tensor
 
     def __init__(self, p: Tensor, tau: Tensor) -> None:
         self.p, self.tau = torch.broadcast_tensors(p, tau)

@@ -29,7 +29,7 @@ class _Activations(TorchDispatchMode):
     """Writes down every activation, whether a module or a function computes it."""
 
     def __init__(self, seen: list[str], slopes: bool) -> None:
-        super().__init__()
+        TorchDispatchMode.__init__(self)
         self.seen = seen
         self.slopes = slopes
 

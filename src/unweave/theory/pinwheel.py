@@ -12,6 +12,7 @@ from torch.distributions import Independent, Normal
 
 from unweave.data import Pinwheel
 from unweave.functional import aggregate
+from unweave.functional.untyped import apply_function
 from unweave.priors import GaussianMixture
 
 ALPHAS = (0.0, 1.0, 3.0, 5.0, 8.0)
@@ -139,7 +140,7 @@ class _Models:
         matched = self.alpha > 0
         if matched.any():
             wanted = _sample(self.prior, len(self.x), self.generators[0])
-            fit: Tensor = _LogAggregate.apply(mean[matched], log_variance[matched], wanted)
+            fit = apply_function(_LogAggregate, mean[matched], log_variance[matched], wanted)
             loss = loss + (self.alpha[matched] * (self.prior.log_prob(wanted).mean() - fit)).sum()
         return loss
 
