@@ -10,10 +10,11 @@ from unweave.recipes.catalogue import PAPERS
 SOURCE = Path(__file__).parent.parent / "src" / "unweave"
 
 # room -> the rooms it may import from
-GROUND = {"errors", "references", "slots", "atomic", "artefacts", "memory"}
+GROUND = {"errors", "file_locks", "references", "slots", "atomic", "artefacts", "memory"}
 ALLOWED = {
     "errors": set(),
-    "atomic": {"errors"},
+    "file_locks": set(),
+    "atomic": {"errors", "file_locks"},
     "artefacts": {"errors", "atomic"},
     "memory": {"errors"},
     "image_input": {"errors"},

@@ -97,7 +97,7 @@ def record(path: Path, data: bytes, *, sync: bool = True) -> None:
     manifest = path.parent / MANIFEST
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(manifest, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+        descriptor = os.open(manifest, os.O_WRONLY | os.O_CREAT | os.O_APPEND | atomic.RAW, 0o666)
         try:
             os.write(descriptor, entry(path.name, data))
             if sync:

@@ -6,7 +6,6 @@ is told and left alone; what is proved to be damaged may be set aside under anot
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import json
 import lzma
@@ -19,12 +18,21 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from unweave import file_locks
 from unweave.errors import UnweaveError
 
 _OCCUPIED = (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR, errno.EBUSY)
 """How a rename to an existing folder fails: it has content, or is a link or the root of a file system."""
+
+RAW: int = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+"""Flags of an open file: not handed to other processes; on Windows, its bytes as they are."""
+
+_FOLDER: int | None = os.O_RDONLY | os.O_DIRECTORY if hasattr(os, "O_DIRECTORY") else None
+"""Flags to open a folder with; ``None`` where folders cannot be opened."""
+
+_BLOCK = 1 << 20
 
 TEMPORARY = ".new-"
 """Files and folders that begin so are not complete; those that nobody holds were left by a killed process."""
@@ -92,6 +100,9 @@ def _write(path: Path, data: bytes, sync: bool) -> None:
             if sync:
                 os.fsync(file.fileno())
             os.chmod(temporary, 0o666 & ~_umask())
+            if file_locks.KERNEL:  # held until it has its name
+                os.replace(temporary, path)
+        if not file_locks.KERNEL:  # Windows renames no open file
             os.replace(temporary, path)
     except OSError:
         if temporary:
@@ -132,7 +143,7 @@ def publish(folder: Path, files: Mapping[str, bytes]) -> bool:
     made = folder
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _held_folder(beside):
+        with _held_folder(beside) if _FOLDER is not None else _own_folder(beside, folder) as beside:
             for name, data in files.items():
                 made = folder / name
                 _write(beside / name, data, sync=True)
@@ -148,13 +159,28 @@ def publish(folder: Path, files: Mapping[str, bytes]) -> bool:
 
 
 @contextlib.contextmanager
-def _held_folder(folder: Path) -> Iterator[None]:
+def _own_folder(beside: Path, folder: Path) -> Iterator[Path]:
+    """A new folder that only this process knows, where folders cannot be held; gone at the end.
+
+    Windows renames no folder to that of an empty one, which therefore is removed first.
+    """
+    own = Path(tempfile.mkdtemp(prefix=f"{beside.name}-", dir=beside.parent))
+    own.chmod(0o777 & ~_umask())
+    try:
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+        yield own
+    finally:
+        shutil.rmtree(own, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _held_folder(folder: Path) -> Iterator[Path]:
     """A new folder that this process holds; one that a killed process left is emptied first. Gone at the end."""
     while True:
         folder.mkdir(exist_ok=True)
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        with contextlib.suppress(OSError):  # waits for another process that makes the same run right now
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        descriptor = os.open(folder, _FOLDER)
+        file_locks.lock_folder(descriptor)  # waits for another process that makes the same run right now
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), folder.stat()):
                 break
@@ -162,7 +188,7 @@ def _held_folder(folder: Path) -> Iterator[None]:
     try:
         for left in folder.iterdir():
             left.unlink()
-        yield
+        yield folder
     finally:
         with contextlib.suppress(OSError):
             if os.path.samestat(os.fstat(descriptor), folder.stat()):
@@ -208,7 +234,7 @@ def read(path: Path) -> bytes:
     """
     try:
         # Without O_NONBLOCK, opening a pipe would wait for somebody to write into it.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY | RAW | getattr(os, "O_NONBLOCK", 0))
         with os.fdopen(descriptor, "rb") as file:
             if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                 kind = "a folder" if path.is_dir() else "a pipe or a device"
@@ -285,7 +311,9 @@ def sync_folder(folder: Path) -> None:
     Example:
         >>> sync_folder(Path("."))
     """
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    if _FOLDER is None:
+        return
+    descriptor = os.open(folder, _FOLDER)
     try:
         os.fsync(descriptor)
     except OSError as error:
@@ -293,6 +321,26 @@ def sync_folder(folder: Path) -> None:
             raise
     finally:
         os.close(descriptor)
+
+
+def reserve(file: IO[bytes], size: int) -> None:
+    """Give a file, open for writing, all the blocks of its size on the disk; a full disk is an error here.
+
+    Example:
+        >>> with tempfile.TemporaryFile() as file:
+        ...     reserve(file, 10)
+        ...     os.fstat(file.fileno()).st_size
+        10
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+        return
+    for first in range(0, size, _BLOCK):  # elsewhere what is there is written again, and zeros into the holes
+        file.seek(first)
+        content = file.read(_BLOCK)
+        file.seek(first)
+        file.write(content.ljust(min(_BLOCK, size - first), b"\0"))
+    file.flush()
 
 
 def explain(error: OSError, path: Path) -> UnweaveError:
@@ -329,12 +377,11 @@ def hold(descriptor: int) -> None:
         ...     is_held(Path(file.name))
         True
     """
-    with contextlib.suppress(OSError):  # not every file system has locks
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    file_locks.mark(descriptor)
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process is writing a temporary file; where that cannot be told, yes.
+    """Whether a process is writing a temporary file; where that cannot be told (Windows), yes.
 
     Example:
         >>> is_held(Path("nowhere"))
@@ -342,10 +389,9 @@ def is_held(path: Path) -> bool:
     """
     try:
         with path.open("rb") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            return not file_locks.KERNEL or not file_locks.try_lock(file, shared=True)
     except OSError:
         return True
-    return False
 
 
 def _umask() -> int:

@@ -123,7 +123,7 @@ def converted(
             out = np.lib.format.open_memmap(part, mode="w+", dtype=dtype, shape=shape)
             with part.open("r+b") as file:
                 # A full disk is an error here; later it would be a signal that ends the process.
-                os.posix_fallocate(file.fileno(), 0, part.stat().st_size)
+                atomic.reserve(file, part.stat().st_size)
             fill(out, _progress(name, shape[0]))
             out.flush()
             del out

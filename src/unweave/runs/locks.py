@@ -1,9 +1,10 @@
 """Locks of run folders: held by one process at a time, released by the kernel however that process ends."""
 
 import contextlib
-import fcntl
 from collections.abc import Iterator
 from pathlib import Path
+
+from unweave import file_locks
 
 TRAINING = ".lock"
 """Held by the process that trains a run."""
@@ -23,13 +24,8 @@ def lock(path: Path) -> Iterator[bool]:
         ...     first, second
         (True, False)
     """
-    with path.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-            return
-        yield True
+    with file_locks.held(path) as got:
+        yield got
 
 
 def is_locked(path: Path) -> bool:
@@ -44,11 +40,4 @@ def is_locked(path: Path) -> bool:
         >>> is_locked(path)
         False
     """
-    try:
-        with path.open() as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:  # no lock file: nobody has ever held it
-        return False
-    return False
+    return file_locks.is_held(path)

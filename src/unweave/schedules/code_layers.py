@@ -55,6 +55,7 @@ class CodeLayers(NamedTuple):
         Means turn exactly. Log-variances turn with the squares of the rotation's elements: exactly for a permutation,
         and to what a diagonal posterior can hold otherwise. The one that an isotropic posterior has stays as it is.
         """
+        rotation = rotation.to(self.foot.weight.device)
         turn, squares = rotation.float(), rotation.square().float()
         for weight in (self.head.weight, self.head.bias):
             if weight is not None:

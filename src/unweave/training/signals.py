@@ -5,7 +5,8 @@ import threading
 from types import FrameType
 from typing import Any
 
-STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+STOPPING = tuple(signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""Windows has no SIGHUP."""
 
 
 class StopOnSignal:
@@ -33,7 +34,7 @@ class StopOnSignal:
     def __enter__(self) -> "StopOnSignal":
         if threading.current_thread() is threading.main_thread():
             for number in STOPPING:
-                if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                if number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN:
                     continue  # nohup asks for that
                 self.previous[number] = signal.signal(number, self._handle)
         return self

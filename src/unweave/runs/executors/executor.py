@@ -1,5 +1,6 @@
 """The interface of all executors: folders of runs in, events out."""
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -28,6 +29,18 @@ class Event:
     kind: Kind
     folder: Path | None = None
     how: Ended | None = None
+
+
+def available_cores() -> int:
+    """How many cores this process may use; where that cannot be told (macOS, Windows), all cores.
+
+    Example:
+        >>> available_cores() >= 1
+        True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 Tell = Callable[[Event], None]

@@ -4,9 +4,10 @@ import collections
 import contextlib
 import json
 import os
-import selectors
+import queue
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from unweave.errors import UnweaveError
-from unweave.runs.executors.executor import THREADS, Event, Executor, Stop, Tell
+from unweave.runs.executors.executor import THREADS, Event, Executor, Stop, Tell, available_cores
 from unweave.runs.status import is_done
 from unweave.runs.worker import IMPORT_PATHS, Ended, fail, import_paths, work
 
@@ -46,7 +47,7 @@ class Local(Executor):
         pinned: bool = True,
     ) -> None:
         self.cores = sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
-        self.workers = workers or len(self.cores) or os.cpu_count() or 1
+        self.workers = workers or available_cores()
         self.attempts = attempts
         self.checkpoint_seconds = checkpoint_seconds
         self.pinned = pinned and bool(self.cores)
@@ -94,7 +95,7 @@ class _Pool:
         self.later: list[tuple[float, Path]] = []  # another process works on it: tried again later
         self.lost: collections.Counter[Path] = collections.Counter()
         self.failed_starts = 0
-        self.selector = selectors.DefaultSelector()
+        self.answers: queue.SimpleQueue[tuple[_Worker, Any]] = queue.SimpleQueue()
         self.workers = {slot: self._start(slot) for slot in range(min(settings.workers, len(folders)))}
 
     @property
@@ -112,16 +113,15 @@ class _Pool:
                 self.tell(Event("started", folder))
 
     def listen(self) -> None:
-        for key, _ in self.selector.select(timeout=0.1):
-            worker = self.workers[key.data]
-            for answer in worker.answers():
-                if answer is None:
-                    self._replace(key.data)
-                elif answer == "ready":
-                    worker.ready, self.failed_starts = True, 0
-                elif worker.folder is not None:
-                    folder, worker.folder = worker.folder, None
-                    self._ended(folder, answer)
+        with contextlib.suppress(queue.Empty):
+            worker, answer = self.answers.get(timeout=0.1)
+            if answer is None:
+                self._replace(worker)
+            elif answer == "ready":
+                worker.ready, self.failed_starts = True, 0
+            elif worker.folder is not None:
+                folder, worker.folder = worker.folder, None
+                self._ended(folder, answer)
 
     def _ended(self, folder: Path, how: Ended) -> None:
         if how == "busy":
@@ -131,16 +131,13 @@ class _Pool:
         else:
             self.tell(Event("ended", folder, how))
 
-    def _replace(self, slot: int) -> None:
+    def _replace(self, worker: "_Worker") -> None:
         """Replace a worker that has died; its run continues from its last saved state."""
-        worker = self.workers[slot]
-        assert worker.process.stdout is not None
-        self.selector.unregister(worker.process.stdout)
         code = worker.process.wait()
         self.failed_starts += not worker.ready
         if self.failed_starts >= 2 * self.settings.attempts:
             raise UnweaveError(f"worker processes do not start ({_why(code)}); their messages are above")
-        self.workers[slot] = self._start(slot)
+        self.workers[worker.slot] = self._start(worker.slot)
         if worker.folder is None:
             return
         self.lost[worker.folder] += 1
@@ -164,12 +161,13 @@ class _Pool:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **dict.fromkeys(THREADS, "1"), IMPORT_PATHS: json.dumps(import_paths())},
-            start_new_session=True,  # Ctrl-C interrupts this process only, which then stops the workers
+            # Ctrl-C interrupts this process only, which then stops the workers.
+            start_new_session=True,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
-        assert process.stdout is not None
-        os.set_blocking(process.stdout.fileno(), False)
-        self.selector.register(process.stdout, selectors.EVENT_READ, slot)
-        return _Worker(process)
+        worker = _Worker(slot, process)
+        threading.Thread(target=worker.read, args=(self.answers,), daemon=True).start()
+        return worker
 
     def close(self) -> None:
         """End the workers: idle ones reach the end of their input, busy ones save their run first."""
@@ -185,17 +183,16 @@ class _Pool:
             except subprocess.TimeoutExpired:
                 worker.process.kill()
                 worker.process.wait()
-            if worker.process.stdout is not None:
-                worker.process.stdout.close()
-        self.selector.close()
+            worker.ended.wait(timeout=5)  # a process that a library of its own has started may hold the pipe
 
 
 @dataclass
 class _Worker:
+    slot: int
     process: "subprocess.Popen[bytes]"
     folder: Path | None = None
     ready: bool = False
-    received: bytearray = field(default_factory=bytearray)
+    ended: threading.Event = field(default_factory=threading.Event)
 
     def ask(self, folder: Path, metrics: Sequence[str]) -> None:
         assert self.process.stdin is not None
@@ -204,17 +201,18 @@ class _Worker:
             self.process.stdin.write(json.dumps([str(folder), list(metrics)]).encode() + b"\n")
             self.process.stdin.flush()
 
-    def answers(self) -> list[Any]:
-        """The complete lines received so far; ``None`` at the end of the output."""
+    def read(self, answers: "queue.SimpleQueue[tuple[_Worker, Any]]") -> None:
+        """Hand over each answer as it comes, and ``None`` at the end of the output; a thread of its own does this.
+
+        Windows cannot wait for several pipes at a time.
+        """
         assert self.process.stdout is not None
-        piece: bytes | None = self.process.stdout.read(65536)
-        if piece is None:
-            return []
-        self.received += piece
-        *lines, rest = bytes(self.received).split(b"\n")
-        self.received = bytearray(rest)
-        found = [json.loads(line) for line in lines]
-        return found if piece else [*found, None]
+        with self.process.stdout as lines:
+            for line in lines:
+                with contextlib.suppress(ValueError):  # the process died in the middle of a line
+                    answers.put((self, json.loads(line)))
+        answers.put((self, None))
+        self.ended.set()
 
 
 def _why(code: int) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from unweave.errors import UnweaveError
-from unweave.runs.executors.executor import THREADS, Event, Executor, Stop, Tell
+from unweave.runs.executors.executor import THREADS, Event, Executor, Stop, Tell, available_cores
 from unweave.runs.worker import Ended, add_import_paths, fail, import_paths, work
 
 logger = logging.getLogger("unweave")
@@ -66,7 +66,7 @@ class OnRay(Executor):
         if not self.address:
             options = {
                 "include_dashboard": False,
-                "num_cpus": self.workers or len(os.sched_getaffinity(0)),
+                "num_cpus": self.workers or available_cores(),
                 "object_store_memory": 100 * 2**20,  # only names of folders are exchanged
             }
         try:
