@@ -23,6 +23,12 @@ class Followed:
         folder: of the run.
         root: the folder of the tracker's files.
         kind: the tracker.
+
+    Example:
+        >>> run = Followed(Path("nowhere"), Path("nowhere"), Tracker)
+        >>> run.update()  # it has not begun
+        >>> run.tracker is None
+        True
     """
 
     def __init__(self, folder: Path, root: Path, kind: type[Tracker]) -> None:
