@@ -47,20 +47,23 @@ CALLS: dict[str, Sequence[Sequence[str]]] = {
     "neighbours": [[RUN, "images/0.png", "--among", "images", "--out", "near.png"]],
     "name": [[RUN, "z0", "size"]],
     "export": [[RUN, "--out", "a.onnx"]],
-    "explore": [[RUN, "--export", "page.html"]],
-    "agreement": [[RUN, "runs/b"]],
+    "explore": [[RUN, "--out", "page.html"]],
+    "agreement": [["runs/study"]],
     "udr": [[RUN, "runs/b"]],
     "score": [["codes_and_factors.npz", "--metrics", "mig"]],
-    "sensitivity": [["codes_and_factors.npz"]],
+    "sensitivity": [["codes_and_factors.npz", "mig.bins=[10,20]"]],
     "demo": [["--help"]],
-    "reproduce": [["--list"]],
-    "theory": [["--help"]],
+    "reproduce": [["sbd-fig4", "--scale", "smoke", "--dry-run"]],
+    "theory": [[]],
     "metrics": [[]],
-    "models": [[]],
+    "models list": [[]],
+    "models show": [["--help"]],
+    "models get": [["--help"]],
     "objectives": [[]],
     "options": [[]],
     "papers": [[]],
-    "prior": [["--help"]],
+    "prior list": [[]],
+    "prior show": [["StandardNormal", "--out", "prior"]],
     "data list": [[]],
     "data show": [["xysquares"]],
     "data check": [[]],
@@ -133,11 +136,8 @@ def check() -> int:
 
 
 if __name__ == "__main__":
-    extras = [
-        name
-        for name in ("h5py", "ray", "optuna", "duckdb", "onnx", "tensorboardX")
-        if importlib.util.find_spec(name)
-    ]
+    known = ("h5py", "ray", "optuna", "duckdb", "onnx", "tensorboardX")
+    extras = [name for name in known if importlib.util.find_spec(name)]
     if extras:
         sys.exit(f"this environment has {', '.join(extras)}: it is not one without extras")
     prepare()
