@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo check test test-slow slurm-test torture benchmarks kernel browser docs matrix clean
+.PHONY: demo check test test-slow slurm-test trackers-test coverage licences torture benchmarks kernel browser docs matrix clean
 
 demo: $(READY)  ## two VAEs side by side, a page about both and one to touch them, in a few minutes
 	$(BIN)/unweave demo
@@ -30,6 +30,23 @@ slurm-test: $(READY)  ## a sweep on a real SLURM on this machine: Debian's packa
 	tests/slurm/cluster.sh install
 	OMP_NUM_THREADS=1 $(BIN)/pytest -m slow tests/slurm
 
+# MLflow alone is half a gigabyte, so it has an environment of its own. The last wandb with a reader in Python reads
+# back what the present one wrote.
+TRACKERS ?= .trackers
+trackers-test: $(READY)  ## the tests that need MLflow, Weights & Biases and pandas, against the real packages
+	test -x $(TRACKERS)/bin/python || $(BIN)/python -m venv $(TRACKERS)
+	$(TRACKERS)/bin/pip install -q -c constraints.txt -e '.[parquet,trackers]' pytest pytest-timeout tensorboard
+	$(TRACKERS)/bin/pip install -q mlflow wandb pandas
+	$(TRACKERS)/bin/pip install -q --no-deps --upgrade --target $(TRACKERS)/reader wandb==0.23.1
+	OMP_NUM_THREADS=1 UNWEAVE_WANDB_READER=$(abspath $(TRACKERS))/reader/wandb/sdk/internal/datastore.py \
+	  $(TRACKERS)/bin/python -m pytest tests/tracking tests/runs/test_tables.py
+
+coverage: $(READY)  ## which lines the tests reach; a page in htmlcov/
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal -m "not slow" --cov --cov-report=html --cov-report=term:skip-covered
+
+licences: $(READY)  ## the licence of everything that is installed
+	$(BIN)/python docs/make_dependencies.py --licences
+
 torture: $(READY)  ## kills, damaged files, full disks and strange inputs by the thousand; can be stopped and resumed
 	$(BIN)/python tests/faults/torture.py --folder torture
 
@@ -39,6 +56,7 @@ benchmarks: $(READY)  ## ratios, measured on an otherwise idle machine
 	$(BIN)/python benchmarks/sweep.py
 	$(BIN)/python benchmarks/encode.py
 	$(BIN)/python benchmarks/encode.py --onnx
+	$(BIN)/python benchmarks/tracking.py
 
 kernel: $(READY)  ## compile the explorer's kernel.c to kernel.wasm, which is committed
 	$(BIN)/python -m unweave.explorer.kernel.build

@@ -115,7 +115,7 @@ BAD = [
     (["train", "nowhere/at/all"], "there is no folder or file nowhere/at/all"),
     (["train", "nothing.yaml"], "there is no config file nothing.yaml"),
     (["train"], "no data set is named"),
-    (["trian", "circles"], "unknown command 'trian': did you mean train?"),
+    (["trian", "circles"], "No such command 'trian'. Did you mean 'train'?"),
     (["evaluate", "nowhere"], "nowhere is not the folder of a run"),
     (["report", "nowhere"], "nowhere is not the folder of a run"),
     (["data", "show", "dsprite"], "did you mean DSprites"),

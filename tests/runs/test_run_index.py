@@ -10,7 +10,8 @@ from safetensors.torch import save
 
 from unweave.errors import UnweaveError
 from unweave.runs.check import damage
-from unweave.runs.run_index import Condition, RunIndex, export
+from unweave.runs.run_index import Condition, RunIndex
+from unweave.runs.tables import export
 
 
 def make(root: Path, name: str, *, status: str = "finished", **facts: object) -> Path:

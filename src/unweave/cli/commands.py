@@ -1,14 +1,12 @@
-"""Commands whose help ends with the addresses of the papers it cites, and groups that suggest the nearest command."""
+"""Commands whose help ends with the addresses of the papers it cites."""
 
 import contextlib
-import difflib
 import gc
 import sys
 from collections.abc import Iterator
 
 import click
 
-from unweave.errors import UnweaveError
 from unweave.papers import footnotes
 
 
@@ -25,21 +23,10 @@ class Command(click.Command):
 
 
 class CommandGroup(Command, click.Group):
-    """A group of commands that suggests the nearest one for an unknown name."""
+    """A group of such commands."""
 
     command_class = Command
     group_class = type
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does, with the nearest command in the error."""
-        if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
-            nearest = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1)
-            available = f"available commands: {', '.join(self.list_commands(ctx))}"
-            hint = f"did you mean {nearest[0]}?" if nearest else available
-            raise UnweaveError(f"unknown command {args[0]!r}: {hint}")
-        return super().resolve_command(ctx, args)
 
 
 @click.group(

@@ -45,7 +45,8 @@ def list_runs(
       unweave runs list status=diverged --columns seed,reason
     """  # noqa: D301
     from unweave.runs.listing import listing
-    from unweave.runs.run_index import RunIndex, export
+    from unweave.runs.run_index import RunIndex
+    from unweave.runs.tables import export
 
     prepare_logging(quiet=False)
     index = RunIndex(root)

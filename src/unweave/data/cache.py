@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import platformdirs
 from numpy.typing import NDArray
 
 from unweave import atomic
@@ -38,13 +39,20 @@ Fill = Callable[[NDArray[Any], Progress], None]
 
 
 def cache_folder() -> Path:
-    """The folder of the cache: the environment variable UNWEAVE_CACHE, else ~/.cache/unweave.
+    """The folder of the cache: the environment variable UNWEAVE_CACHE, else the system's place for caches.
+
+    That is ``$XDG_CACHE_HOME/unweave`` or ``~/.cache/unweave`` on Linux, ``~/Library/Caches/unweave`` on macOS. A
+    ``~/.cache/unweave`` of an earlier version is used as long as the other folder does not exist.
 
     Example:
         >>> cache_folder().is_absolute()
         True
     """
-    return user_path(os.environ.get("UNWEAVE_CACHE") or "~/.cache/unweave").absolute()
+    named = os.environ.get("UNWEAVE_CACHE")
+    if named:
+        return user_path(named).absolute()
+    place, earlier = platformdirs.user_cache_path("unweave", appauthor=False), user_path("~/.cache/unweave")
+    return (earlier if earlier.is_dir() and not place.exists() else place).absolute()
 
 
 def source_key(path: Path, *options: object) -> str:

@@ -1,9 +1,10 @@
 """What every data set offers: images from factors, from row numbers, and whole batches of training data."""
 
 import hashlib
+import operator
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +17,8 @@ from unweave.data.space import Array, FactorSpace
 from unweave.errors import UnweaveError
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from unweave.data.files import OriginalFile
 
 _TRIES, _PROPOSALS = 40, 100_000
@@ -117,6 +120,45 @@ class Dataset(ABC):
     def factors_at(self, index: ArrayLike) -> Array:
         """Factors (n, K) of row numbers `index` (n,), for data sets with a `count` and a `space`."""
         return self.factor_space().factors(index)
+
+    def __len__(self) -> int:
+        """Number of images; an error if there is no last one."""
+        if self.count is None:
+            raise UnweaveError(
+                f"{self.name} has continuous factors and no length, so a DataLoader cannot go through it: "
+                f"draw batches with sample(n, rng)"
+            )
+        return self.count
+
+    def __bool__(self) -> bool:
+        return True  # also without a length
+
+    def __getitem__(self, row: int) -> "Tensor":
+        """The image of a row as networks take it: a float32 tensor (C, H, W) in [0, 1].
+
+        So a torch ``DataLoader`` over a data set with a ``count`` gives batches (n, C, H, W), shuffled and by several
+        workers if it is told to. The factors of the same row are ``factors_at([row])``.
+
+        Example:
+            >>> from torch.utils.data import DataLoader
+            >>> from unweave.data import XYSquares
+            >>> batch = next(iter(DataLoader(XYSquares(), batch_size=16, shuffle=True)))
+            >>> batch.shape, batch.dtype, float(batch.max())
+            (torch.Size([16, 3, 64, 64]), torch.float32, 1.0)
+        """
+        return self.__getitems__([row])[0]
+
+    def __getitems__(self, rows: Sequence[int]) -> "list[Tensor]":
+        """The images of several rows; with this a loader gets each batch by one call of :meth:`at`."""
+        import torch
+
+        count = len(self)
+        wrong = [row for row in rows if not -count <= operator.index(row) < count]
+        if wrong:
+            raise IndexError(f"{self.name} has rows 0 to {count - 1}, got {wrong[0]}")
+        images = self.at(np.array([operator.index(row) % count for row in rows], np.int64))
+        tensors = torch.from_numpy(np.ascontiguousarray(images))
+        return list(tensors.float().div_(255) if tensors.dtype == torch.uint8 else tensors.float())
 
     @abstractmethod
     def sample(self, n: int, rng: Generator) -> Batch:

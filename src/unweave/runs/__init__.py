@@ -6,12 +6,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unweave.runs.config import Config
     from unweave.runs.run import Codes, Run
-    from unweave.runs.run_index import RunIndex
+    from unweave.runs.run_index import RunIndex, find
     from unweave.runs.study import Study
 
-_OBJECTS = {"Codes": "run", "Config": "config", "Run": "run", "RunIndex": "run_index", "Study": "study"}
+_OBJECTS = {
+    "Codes": "run",
+    "Config": "config",
+    "Run": "run",
+    "RunIndex": "run_index",
+    "Study": "study",
+    "find": "run_index",
+}
 
-__all__ = ["Codes", "Config", "Run", "RunIndex", "Study"]
+__all__ = ["Codes", "Config", "Run", "RunIndex", "Study", "find"]
 
 
 def __getattr__(name: str) -> Any:

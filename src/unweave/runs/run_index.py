@@ -5,9 +5,7 @@ stamp of a run's folder changes whenever one of its files is replaced, so only f
 """
 
 import contextlib
-import csv
 import functools
-import io
 import json
 import logging
 import os
@@ -17,9 +15,9 @@ import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from unweave import artefacts, atomic
+from unweave import artefacts
 from unweave.errors import UnweaveError, plain, unknown
 from unweave.runs import history
 from unweave.runs.flat import flatten
@@ -31,6 +29,9 @@ from unweave.runs.status import (
     recorded_status,
     training_seconds,
 )
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 logger = logging.getLogger("unweave")
 
@@ -72,6 +73,21 @@ class RunEntry:
 
     def __getitem__(self, key: str) -> Any:
         return self.facts.get(key)
+
+
+class RunEntries(list[RunEntry]):
+    """Runs that were found: a list, and a table for pandas.
+
+    Example:
+        >>> len(RunEntries([RunEntry(Path("runs/a"), {"seed": 0})]))
+        1
+    """
+
+    def to_pandas(self) -> "DataFrame":
+        """A row for each run, a column for each key of any of them; see :func:`unweave.runs.tables.to_pandas`."""
+        from unweave.runs.tables import to_pandas
+
+        return to_pandas(self)
 
 
 @dataclass(frozen=True)
@@ -127,17 +143,17 @@ class RunIndex:
 
     def find(
         self, conditions: Sequence[str | Condition] = (), *, sort: str | None = None, refresh: bool = True
-    ) -> list[RunEntry]:
+    ) -> RunEntries:
         """The runs that meet all conditions, ordered by folder or by the key ``sort`` (``-mig``: largest first)."""
         try:
-            return self._find(conditions, sort, refresh)
+            return RunEntries(self._find(conditions, sort, refresh))
         except sqlite3.OperationalError:
             raise
         except sqlite3.DatabaseError:
             pass
         logger.warning("the index %s is damaged: it is made again", self.path)
         self.rebuild()
-        return self._find(conditions, sort, refresh=False)
+        return RunEntries(self._find(conditions, sort, refresh=False))
 
     def _find(self, conditions: Sequence[str | Condition], sort: str | None, refresh: bool) -> list[RunEntry]:
         if refresh:
@@ -305,6 +321,26 @@ class RunIndex:
         self.connection.executemany("INSERT OR IGNORE INTO keys VALUES (?)", {(fact[0],) for fact in facts})
 
 
+def find(
+    conditions: Sequence[str | Condition] = (), root: Path | str = "runs", *, sort: str | None = None
+) -> RunEntries:
+    """The runs under a folder that meet all conditions; ``find(...).to_pandas()`` is a table of them.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.runs import Config, Run
+        >>> root = Path(tempfile.mkdtemp())
+        >>> _ = Run.create(Config.read(words=["data=circles", "seed=3"]), root / "a")
+        >>> [entry["seed"] for entry in find(["data=circles"], root)]
+        [3]
+    """
+    index = RunIndex(root)
+    try:
+        return index.find(conditions, sort=sort)
+    finally:
+        index.close()
+
+
 def read_facts(folder: Path) -> dict[str, Any]:
     """Everything that runs can be found by, with flat keys: status and times, config, scores, last losses.
 
@@ -342,57 +378,6 @@ def read_facts(folder: Path) -> dict[str, Any]:
         facts[name] = score["value"]
     facts |= {f"last.{key}": value for key, value in last.items() if key not in ("step", "seconds")}
     return {key: value for key, value in facts.items() if not isinstance(value, dict)}
-
-
-def export(entries: Sequence[RunEntry], path: Path) -> Path:
-    """Write runs as a table, one row each: ``.csv``, or ``.parquet`` (with the extra ``parquet``).
-
-    Example:
-        >>> import tempfile
-        >>> path = Path(tempfile.mkdtemp()) / "runs.csv"
-        >>> print(export([RunEntry(Path("runs/a"), {"seed": 0, "mig": 0.5})], path).read_text().strip())
-        folder,seed,mig
-        runs/a,0,0.5
-    """
-    columns = list(dict.fromkeys(key for entry in entries for key in entry.facts))
-    rows = [[str(entry.folder), *(entry[key] for key in columns)] for entry in entries]
-    if path.suffix == ".csv":
-        buffer = io.StringIO()
-        writer = csv.writer(buffer, lineterminator="\n")
-        writer.writerow(["folder", *columns])
-        writer.writerows(rows)
-        atomic.write(path, buffer.getvalue())
-        return path
-    if path.suffix != ".parquet":
-        raise UnweaveError(
-            f"runs are exported as .csv or .parquet, got {path.name}: change the file's ending"
-        )
-    try:
-        import duckdb
-    except ImportError as error:
-        raise UnweaveError(
-            "Parquet needs DuckDB: pip install 'unweave[parquet]'; or export as .csv"
-        ) from error
-    kinds = [_kind([row[i] for row in rows]) for i in range(len(columns) + 1)]
-    names = [f'"{name}" {kind}' for name, kind in zip(["folder", *columns], kinds, strict=True)]
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with duckdb.connect() as database:
-        database.execute(f"CREATE TABLE runs ({', '.join(names)})")
-        if rows:
-            as_text = [
-                [
-                    str(v) if kind == "VARCHAR" and v is not None else v
-                    for v, kind in zip(row, kinds, strict=True)
-                ]
-                for row in rows
-            ]
-            database.executemany(f"INSERT INTO runs VALUES ({', '.join('?' * len(kinds))})", as_text)
-        quoted = str(path).replace("'", "''")
-        try:
-            database.execute(f"COPY runs TO '{quoted}' (FORMAT parquet)")
-        except duckdb.Error as error:
-            raise UnweaveError(f"cannot write {path}: {str(error).splitlines()[0]}") from error
-    return path
 
 
 def _walk(root: str, prefix: str, indexed: Mapping[str, int], seen: dict[str, int]) -> None:
@@ -455,14 +440,3 @@ def _number(value: Any) -> float | None:
 def _order(value: Any) -> tuple[int, Any]:
     number = _number(value)
     return (1, str(value)) if number is None else (0, number)
-
-
-def _kind(values: Sequence[Any]) -> str:
-    present = [value for value in values if value is not None]
-    if present and all(isinstance(value, bool) for value in present):
-        return "BOOLEAN"
-    if present and all(isinstance(value, int) and not isinstance(value, bool) for value in present):
-        return "BIGINT"
-    if present and all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
-        return "DOUBLE"
-    return "VARCHAR"

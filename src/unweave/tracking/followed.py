@@ -15,6 +15,9 @@ logger = logging.getLogger(__name__)
 PAUSE = 50
 """A run is given this many times as long as its last pictures took until the next ones are made."""
 
+PATIENCE = 60.0
+"""Seconds for which the end of a run waits for another process that copies it."""
+
 
 class Followed:
     """A run that is being copied to a tracker, from when it has something to copy until it is closed.
@@ -23,6 +26,12 @@ class Followed:
         folder: of the run.
         root: the folder of the tracker's files.
         kind: the tracker.
+
+    Example:
+        >>> run = Followed(Path("nowhere"), Path("nowhere"), Tracker)
+        >>> run.update()  # it has not begun
+        >>> run.tracker is None
+        True
     """
 
     def __init__(self, folder: Path, root: Path, kind: type[Tracker]) -> None:
@@ -45,6 +54,9 @@ class Followed:
 
     def close(self) -> None:
         """Send the rest, and say how the run ended."""
+        patience = time.monotonic() + PATIENCE
+        while self._begun() and not self._opened() and time.monotonic() < patience:
+            time.sleep(0.5)  # the process that a killed command had started may still be copying
         try:
             self.update(last=True)
             if self.tracker is not None:
@@ -52,11 +64,14 @@ class Followed:
         finally:
             self._held.close()
 
+    def _begun(self) -> bool:
+        return (self.folder / "run.json").is_file() and (self.folder / FILE).is_file()
+
     def _opened(self) -> bool:
         """Whether this process copies the run: it has begun, and no other process copies it to the same place."""
         if self.tracker is not None:
             return True
-        if not ((self.folder / "run.json").is_file() and (self.folder / FILE).is_file()):
+        if not self._begun():
             return False
         subject = subject_of(self.folder, self.root)
         self.root.mkdir(parents=True, exist_ok=True)

@@ -35,6 +35,12 @@ class Follower:
         kind: the tracker.
         root: the folder of its files.
         warn: called with the sentence about what failed.
+
+    Example:
+        >>> follower = Follower(Tracker, Path("nowhere"), print)
+        >>> follower.obey("begin", Path("no-run"))
+        >>> len(follower.runs)
+        1
     """
 
     def __init__(self, kind: type[Tracker], root: Path, warn: Warn) -> None:

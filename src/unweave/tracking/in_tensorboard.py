@@ -25,6 +25,16 @@ class InTensorBoard(Tracker):
     """A run as a folder of event files, one for each time that it was opened.
 
     The writer is the synchronous one of tensorboardX: a full disk is an error here, not one in a thread of its own.
+
+    Example:
+        >>> import tempfile
+        >>> from unweave.tracking import Subject
+        >>> root, subject = Path(tempfile.mkdtemp()), Subject("a", "runs", "0f3a", {"seed": 0}, "seed: 0", 0.0)
+        >>> board = InTensorBoard(root, subject)
+        >>> board.log([Point("train/total", 1, 2.5)])
+        >>> board.close("finished")
+        >>> InTensorBoard(root, subject).known >= {("train/total", 1)}
+        True
     """
 
     def _open(self) -> None:
@@ -66,6 +76,12 @@ def events(path: Path) -> Iterator[Event]:
 
     Each is its length (8 bytes), a checksum of that (4), the event, and a checksum of the event (4), which is not
     compared here: the one of a picture takes tensorboardX a tenth of a second.
+
+    Example:
+        >>> import tempfile
+        >>> path = Path(tempfile.mkdtemp()) / "events"
+        >>> path.write_bytes(b"torn"), list(events(path))
+        (4, [])
     """
     data = path.read_bytes()
     place = 0

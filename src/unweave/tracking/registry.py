@@ -61,10 +61,10 @@ def check_tracker(name: str) -> Adapter:
     """The tracker of that name; one sentence if there is none, or if its package is not installed.
 
     Example:
-        >>> check_tracker("tensorbord")
+        >>> check_tracker("tensorbord")  # doctest: +ELLIPSIS
         Traceback (most recent call last):
         ...
-        unweave.errors.UnweaveError: unknown tracker 'tensorbord': did you mean tensorboard?
+        unweave.errors.UnweaveError: unknown tracker 'tensorbord': did you mean tensorboard? (there are: ...
     """
     check_choice("tracker", name, TRACKERS)
     adapter = TRACKERS[name]
