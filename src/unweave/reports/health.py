@@ -165,8 +165,8 @@ class Fall:
 def fall(losses: Sequence[tuple[int, float]]) -> Fall | None:
     """The fall of the mean loss from the ninth to the last tenth of the steps; None if it cannot be told from noise.
 
-    What was learned is the fall since the first hundredth to twenty-fifth of the steps, when a VAE gives the mean image;
-    in runs of less than a hundred records, since the first three.
+    What was learned is the fall since the first hundredth to twenty-fifth of the steps, when a VAE gives the mean
+    image; in runs of less than a hundred records, since the first three.
 
     Example:
         >>> round(fall([(step, 100.0 - 0.01 * step) for step in range(1, 1001)]).nats, 3)
