@@ -4,9 +4,9 @@
     python benchmarks/explorer_page.py dsprites-vae
 
 Seconds of the processor are printed beside those of the clock: on a busy machine the latter say little. Those of the
-page are of its main thread, which also parses, decodes and draws, until all is there. Ready: the first picture is drawn,
-sliders and plane can be moved. Complete: pictures of the data are drawn and encoders opened, too. UNWEAVE_CHROMIUM names
-another program than chromium, such as one that runs it at a higher priority.
+page are of its main thread, which also parses, decodes and draws, until all is there. Ready: the first picture is
+drawn, sliders and plane can be moved. Complete: pictures of the data are drawn and encoders opened, too.
+UNWEAVE_CHROMIUM names another program than chromium, such as one that runs it at a higher priority.
 """
 
 import os

@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from unweave.errors import UnweaveError
+from unweave.plots.score_panels import score_against
 from unweave.plots.style import PALETTE
 from unweave.plots.sweeps import Point, agreement_map, trade_off, violins
 
@@ -95,3 +96,27 @@ def test_mistakes_are_told() -> None:
         violins({}, y="a")
     with pytest.raises(UnweaveError, match="square table"):
         agreement_map(["a"], [[1.0, 2.0]])
+
+
+def overlapping(places: list[float]) -> tuple[list[str], int]:
+    """The ticks of a panel over these numbers, and how many of them overlap as they are drawn."""
+    line = [(place, [0.1, 0.2]) for place in places]
+    figure = score_against({"": line}, x="beta", title="MIG")
+    figure.canvas.draw()
+    low, high = figure.axes[0].get_xlim()
+    labels = [t for t in figure.axes[0].get_xticklabels() if low <= t.get_position()[0] <= high]
+    boxes = [label.get_window_extent() for label in labels if label.get_text()]
+    overlaps = sum(one.x1 > two.x0 for one, two in zip(boxes, boxes[1:], strict=False))
+    return [label.get_text() for label in labels], overlaps
+
+
+def test_ticks_are_at_the_numbers_where_they_fit_and_never_overlap() -> None:
+    assert overlapping([1.0, 4.0, 16.0]) == (["1", "4", "16"], 0)
+    assert overlapping([1.0, 10.0, 100.0]) == (["1", "10", "100"], 0)
+    for places in (
+        [2.83161, 3.0705517, 4.901, 4.94045, 27.9],
+        [2.83161, 3.0705517, 4.901, 4.94045],
+        [0.5, 0.51],
+    ):
+        _, count = overlapping(places)
+        assert count == 0, places

@@ -1,5 +1,6 @@
 """Twenty runs with known health get the right verdict, and a page praises none that has not learned."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -93,6 +94,21 @@ def test_made_up_runs_get_the_right_verdict(name: str) -> None:
     found = judge(seen)
     assert found.verdict == expected, found.sentence
     assert found.has_learned == (expected not in ("collapsed", "diverged"))
+
+
+def test_a_blank_model_that_uses_no_latent_has_not_learned() -> None:
+    """60 steps: KL 0.8, no latent used, a flat picture for every image; its page spoke of geometry and MIG."""
+    short = [(step, 7900 - 3.3 * step) for step in range(1, 61)]
+    seen = Evidence("finished", 0.8, 0.0, 0.001, short)
+    found = judge(seen)
+    assert (found.verdict, found.has_learned) == ("under-trained", False)
+    assert "its loss still falls, by 19.8 nats" in found.sentence
+    assert found.sentence.endswith("No latent is used yet, so its other scores mean nothing.")
+    assert judge(dataclasses.replace(seen, latents_used=2.0)).has_learned
+    assert judge(dataclasses.replace(seen, explained=0.6)).has_learned
+    settled = judge(dataclasses.replace(seen, losses=curve(240)))
+    assert (settled.verdict, settled.has_learned) == ("under-trained", False)
+    assert headline(COLLAPSED, ("x", "y"), 10, found) == found.sentence
 
 
 def test_there_are_twenty() -> None:

@@ -104,7 +104,7 @@ def score_against(
 
 
 def spread_axis(axes: "Axes", places: Sequence[float]) -> None:
-    """A logarithmic x axis if positive numbers differ twentyfold, with ticks at the numbers themselves if they are few.
+    """A logarithmic x axis if positive numbers differ twentyfold, with ticks at the numbers themselves if they fit.
 
     Example:
         >>> from matplotlib.figure import Figure
@@ -122,8 +122,23 @@ def spread_axis(axes: "Axes", places: Sequence[float]) -> None:
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(lambda number, _: f"{number:g}")
-    if len(distinct) <= 6:
-        axes.set_xticks(distinct, [f"{place:g}" for place in distinct])
+    labels = [f"{place:g}" for place in distinct]
+    on_axis = [math.log(place) for place in distinct] if axes.get_xscale() == "log" else distinct
+    if len(distinct) <= 6 and _fit(labels, on_axis):
+        axes.set_xticks(distinct, labels)
+
+
+_LETTER = 0.035
+"""Share of the width of a small panel that a letter of a tick takes."""
+
+
+def _fit(labels: Sequence[str], places: Sequence[float]) -> bool:
+    """Whether labels at these places stand beside one another, a letter apart."""
+    whole = (places[-1] - places[0]) or 1.0
+    return all(
+        (right - left) / whole >= _LETTER * (1 + (len(one) + len(two)) / 2)
+        for left, right, one, two in zip(places, places[1:], labels, labels[1:], strict=False)
+    )
 
 
 def score_by_group(

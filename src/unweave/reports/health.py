@@ -63,11 +63,13 @@ class Health:
 
     verdict: Verdict
     sentence: str
+    is_blank: bool = False
+    """No latent is used, and reconstructions are hardly better than the mean image."""
 
     @property
     def has_learned(self) -> bool:
         """Whether scores of this run say anything about what it represents."""
-        return self.verdict not in ("diverged", "collapsed")
+        return self.verdict not in ("diverged", "collapsed") and not self.is_blank
 
 
 def judge(seen: Evidence) -> Health:
@@ -79,6 +81,9 @@ def judge(seen: Evidence) -> Health:
       reconstructions are hardly better than the mean image although latents are used;
     * *over-regularised*: the loss has settled, but reconstructions explain less than half of the variance;
     * *fine* otherwise; *unknown* without scores.
+
+    An under-trained model that uses no latent and gives the mean image has not learned either: its scores are those of
+    its random beginning.
 
     Example:
         >>> print(judge(Evidence("finished", kl=0.08, latents_used=0.0, explained=0.01)).sentence)
@@ -92,6 +97,17 @@ def judge(seen: Evidence) -> Health:
         return Health("unknown", "")
     if seen.kl < SILENT and seen.latents_used < SILENT:
         return Health("collapsed", f"The model has collapsed: {_collapse(seen)}")
+    is_blank = seen.latents_used < SILENT and seen.explained is not None and seen.explained < BLANK
+    found = _on_training(seen)
+    if not is_blank:
+        return found
+    return Health(found.verdict, f"{found.sentence} {_NOTHING}", is_blank=True)
+
+
+_NOTHING = "No latent is used yet, so its other scores mean nothing."
+
+
+def _on_training(seen: Evidence) -> Health:
     falls = fall(seen.losses)
     if falls is not None and falls.share > FALLING:
         return Health(
@@ -149,7 +165,8 @@ class Fall:
 def fall(losses: Sequence[tuple[int, float]]) -> Fall | None:
     """The fall of the mean loss from the ninth to the last tenth of the steps; None if it cannot be told from noise.
 
-    What was learned is the fall since the first hundredth to thirtieth of the steps, when a VAE gives the mean image.
+    What was learned is the fall since the first hundredth to twenty-fifth of the steps, when a VAE gives the mean
+    image; in runs of less than a hundred records, since the first three.
 
     Example:
         >>> round(fall([(step, 100.0 - 0.01 * step) for step in range(1, 1001)]).nats, 3)
@@ -168,7 +185,9 @@ def fall(losses: Sequence[tuple[int, float]]) -> Fall | None:
         _between(steps, totals, low * last, high * last) for low, high in ((0.8, 0.9), (0.9, 1.0))
     )
     early = _between(steps, totals, 0.01 * last, 0.04 * last)
-    if min(len(before), len(after), len(early)) < 3:
+    if len(early) < 3:  # a short run
+        early = totals[:3]
+    if min(len(before), len(after)) < 3:
         return None
     nats = float(before.mean() - after.mean())
     noise = math.sqrt(before.var(ddof=1) / len(before) + after.var(ddof=1) / len(after))
