@@ -38,7 +38,8 @@ def commands(text: str) -> list[str]:
     found += [line for line in LINE.findall(rest) if f"    {line}" in rest]
     found += INLINE.findall(rest)
     return [
-        re.split(r"\s{2,}|\s+#|\s[|&;>]|\s\.\.\.|\s\[", line.replace("\\|", "|"))[0].strip() for line in found
+        re.split(r"\s{2,}|\s+#|\s[|&;>]|\s\.\.\.|\s\[", line.replace("\\|", "|"))[0].rstrip("\\ ")
+        for line in found
     ]
 
 
