@@ -52,7 +52,7 @@ def cells(source: str) -> list[Cell]:
     for piece in re.split(r"^# %%", source, flags=re.MULTILINE)[1:]:
         head, _, body = piece.partition("\n")
         if "[markdown]" in head:
-            lines = [line.removeprefix("# ").removeprefix("#") for line in body.strip().splitlines()]
+            lines = [re.sub(r"^# ?", "", line) for line in body.strip().splitlines()]
             found.append(Cell("markdown", "\n".join(lines)))
         else:
             found.append(Cell("code", body.strip()))
