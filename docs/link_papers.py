@@ -8,7 +8,7 @@ ROOT = Path(__file__).parent.parent
 
 if __name__ == "__main__":
     for page in [
-        *sorted((ROOT / "docs").rglob("*.md")),
+        *sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts),
         *(ROOT / f"{name}.md" for name in ("README", "CHANGELOG")),
     ]:
         before = page.read_text()

@@ -10,7 +10,7 @@ from unweave import papers
 
 ROOT = Path(__file__).parent.parent
 DOCS = [
-    *sorted((ROOT / "docs").rglob("*.md")),
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if "_build" not in page.parts),
     *(ROOT / f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING")),
 ]
 TEXTS = [

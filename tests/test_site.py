@@ -1,6 +1,7 @@
 """The site: its formulas are complete and can be set, its tutorials name what exists, its pages ask for no address."""
 
 import ast
+import doctest
 import importlib
 import inspect
 import json
@@ -100,6 +101,21 @@ def test_every_page_of_the_docs_is_in_the_contents() -> None:
     contents = pages.contents([], [])
     for path in pages.sources():
         assert f"\n{path.with_suffix('')}\n" in contents, path
+
+
+@pytest.mark.parametrize(
+    "module", [commands, imports, pages, reference, tutorials], ids=lambda made: made.__name__
+)
+def test_examples_in_docstrings_of_the_builder(module: Any) -> None:
+    assert doctest.testmod(module, optionflags=doctest.ELLIPSIS).failed == 0
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_tutorial_begins_with_its_title(script: Path) -> None:
+    first = tutorials.cells(script.read_text())[0]
+    headings = re.findall(r"^#+ ", first.text, re.MULTILINE)
+    assert first.kind == "markdown"
+    assert headings[0] == "# "
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)

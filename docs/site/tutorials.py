@@ -5,6 +5,7 @@ follows as comments, and ``# %%`` begins code. `python docs/site/tutorials.py` w
 """
 
 import base64
+import functools
 import hashlib
 import json
 import os
@@ -51,7 +52,7 @@ def cells(source: str) -> list[Cell]:
     for piece in re.split(r"^# %%", source, flags=re.MULTILINE)[1:]:
         head, _, body = piece.partition("\n")
         if "[markdown]" in head:
-            lines = [line.removeprefix("# ").removeprefix("#") for line in body.strip().splitlines()]
+            lines = [re.sub(r"^# ?", "", line) for line in body.strip().splitlines()]
             found.append(Cell("markdown", "\n".join(lines)))
         else:
             found.append(Cell("code", body.strip()))
@@ -87,6 +88,7 @@ def write_notebooks() -> None:
         script.with_suffix(".ipynb").write_text(notebook(script.read_text()))
 
 
+@functools.cache
 def identity(script: Path) -> str:
     """Changes with the tutorial and with the library: the name under which what it printed is kept."""
     made = hashlib.sha256(script.read_bytes() + RUNNER.read_bytes())

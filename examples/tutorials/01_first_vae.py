@@ -36,7 +36,7 @@ def terminal(command: str) -> None:
 
 terminal(
     "unweave train circles data.size=32 decoder=SpatialBroadcast latents=3 "
-    "steps=300 batch_size=16 optimizer=Adam learning_rate=1e-3 --out tutorial/first --quiet"
+    "steps=300 batch_size=16 --out tutorial/first --quiet"
 )
 
 # %% [markdown]

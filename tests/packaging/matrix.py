@@ -34,7 +34,7 @@ assert abs(metrics.mig(v, v).value - 1) < 1e-6
 v = v.repeat(20, 0)
 np.savez("codes.npz", codes=v + np.random.default_rng(0).normal(0, 0.1, v.shape), factors=v)
 score = "score codes.npz --metrics mig,mcc,sap"
-for command in ("--version", "--help", "papers", "metrics", "data list", score):
+for command in ("--version", "--help", "papers", "reproduce --help", score):
     done = subprocess.run([sys.executable, "-m", "unweave", *command.split()], capture_output=True, text=True)
     assert done.returncode == 0, (command, done.stderr)
 print("unweave", unweave.__version__, "scores codes on Python", sys.version.split()[0])
@@ -122,7 +122,7 @@ def in_python(version: str, wheel: Path, folder: Path, *, full: bool) -> str:
     run(python, "-m", "venv", place)
     pip = [place / "bin" / "pip", "install", "-q"]
     constraints = ["-c", ROOT / "constraints.txt"] if version == "3.11" else []
-    light = full or any(Path(name).glob(f"torch-*cp{version.replace('.', '')}*") for name in _local_wheels())
+    light = full or torch_is_here(version, _local_wheels())
     if light:
         run(*pip, *constraints, wheel)
     else:
@@ -135,6 +135,12 @@ def in_python(version: str, wheel: Path, folder: Path, *, full: bool) -> str:
     if light:
         return f"{seen} {run(place / 'bin' / 'python', '-c', WITH_TORCH, folder=work).strip()}"
     return f"{seen}; torch for it is not here (--full fetches it), so training was not tested"
+
+
+def torch_is_here(version: str, folders: list[str]) -> bool:
+    """Whether a folder of wheels has torch for this Python: only then is it installed unasked."""
+    mark = f"torch-*-cp{version.replace('.', '')}-*.whl"
+    return any(path.is_file() for folder in folders for path in Path(folder).glob(mark))
 
 
 def _local_wheels() -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from unweave.cli.commands import cli
+from unweave.cli.completion import targets, words_of_train
 from unweave.cli.evaluate import score_run
 from unweave.cli.flags import checked_device, device_flag, out_flag, quiet_flag, threads_flag, track_flag
 from unweave.cli.target import split_target, tell_same_name
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 
 
 @cli.command()
-@click.argument("target", required=False)
-@click.argument("words", nargs=-1, metavar="[KEY=VALUE]...")
+@click.argument("target", required=False, shell_complete=targets)
+@click.argument("words", nargs=-1, metavar="[KEY=VALUE]...", shell_complete=words_of_train)
 @out_flag("folder", "Folder of the run [default: runs/LABEL].")
 @threads_flag
 @device_flag
