@@ -149,7 +149,7 @@ def duplicates() -> str:
     made = {"once": z, "twice": np.hstack([z, z]), "four times": np.hstack([z] * 4)}
     values = {}
     for name, codes in made.items():
-        found = dci(codes, v, half_samples=0)
+        found = dci(codes, v)
         values[name] = {
             "DCI disentanglement": found["dci"].value,
             "DCI completeness": found["dci_completeness"].value,

@@ -4,7 +4,7 @@
     python tests/metrics/coverage.py RESULTS.json --table        the table of docs/metrics.md, from the results
 
 It adds to the file of results after each case, cheap ones first, and leaves out what the file has: stop and start it as
-you like.
+you like. Cells with fewer repetitions than are asked for are gone on with.
 
 The truth never comes from the repetitions. An interval of the value of infinitely many codes must cover the mean of the
 corrected values (or values, where nothing is corrected) of independent large samples; one that says that it covers the
@@ -159,7 +159,7 @@ CASES = {
         (500, 1_500, 20_000),
         plain=lambda z, v, r: one(metrics.modularity(z, v, interval=False)),
     ),
-    "hoyer": Case(lambda z, v, r: one(metrics.hoyer(z)), (500, 1_500, 20_000)),
+    "hoyer": Case(lambda z, v, r: one(metrics.hoyer(z)), (500, 1_500, 20_000), draws=24),
     "gaussian_total_correlation": Case(
         lambda z, v, r: one(metrics.gaussian_total_correlation(z)), (500, 1_500, 20_000)
     ),
@@ -224,7 +224,7 @@ CASES = {
         ),
     ),
     "dci": Case(
-        lambda z, v, r: metrics.dci(z, v, r),
+        lambda z, v, r: metrics.dci(z, v, r, half_samples=6),
         (500, 1_500),
         plain=lambda z, v, r: metrics.dci(z, v, r, interval=False),
     ),
@@ -233,6 +233,8 @@ SEED = 31
 """Of the repetitions. Constants of the intervals were chosen while 29 was looked at: that one judges nothing."""
 AT_N = 400
 """Samples for the mean over samples of a number of codes."""
+NEVER = 100
+"""Repetitions after which a case none of whose scores had an interval is taken to have none."""
 LARGE_DRAWS: int | None = None
 """Fewer large samples than a case says, for a quick look."""
 
@@ -286,36 +288,80 @@ class Truth:
         return {**values, **best} if corrected else values
 
 
+@dataclass
+class Tally:
+    """What was found of one score: in how many repetitions it had an interval, covered, and so on."""
+
+    printed: int = 0
+    covered: int = 0
+    at_n: int = 0
+    beside: int = 0
+    why: str = ""
+    truth: float = float("nan")
+
+    @classmethod
+    def of(cls, cell: dict[str, float | str]) -> "Tally":
+        """That of a stored cell."""
+        printed = round(float(cell["printed"]) * int(cell["repetitions"]))
+        covered, at_n = (
+            round(float(cell[key]) * printed) if printed else 0 for key in ("covered", "of this number")
+        )
+        return cls(printed, covered, at_n, int(cell["beside"]), str(cell["why"]), float(cell["truth"]))
+
+    def add(self, score: Score, truth: Callable[[], float]) -> None:
+        low, high = score.corrected[1:] if score.corrected else (score.low, score.high)
+        if low is None or high is None:
+            self.why = score.no_interval
+            return
+        self.truth = truth()
+        self.printed += 1
+        self.covered += low <= self.truth <= high
+        self.at_n += score.covers == AT_THIS_NUMBER
+        self.beside += score.low is not None and not score.low <= score.value <= high
+
+    def cell(self, repetitions: int, seed: int) -> dict[str, float | str]:
+        none = float("nan")
+        return {
+            "printed": self.printed / repetitions,
+            "of this number": self.at_n / self.printed if self.printed else 0.0,
+            "covered": self.covered / self.printed if self.printed else none,
+            "beside": self.beside,
+            "why": self.why,
+            "seed": seed,
+            "repetitions": repetitions,
+            "truth": self.truth,
+        }
+
+
 def count(
-    name: str, kind: str, n: int, repetitions: int, seed: int = SEED
+    name: str,
+    kind: str,
+    n: int,
+    repetitions: int,
+    seed: int = SEED,
+    before: dict[str, dict[str, float | str]] | None = None,
 ) -> dict[str, dict[str, float | str]]:
-    """For each score the share of repetitions with an interval, and of these the share that cover, and more."""
+    """For each score the share of repetitions with an interval, and of these the share that cover, and more.
+
+    ``before`` is what fewer repetitions of the same seed found, to which the others are added.
+    """
     case, truth = CASES[name], Truth(name, kind, n)
-    found: dict[str, list[tuple[bool, bool, bool]]] = {}
-    why: dict[str, str] = {}
-    for repetition in range(repetitions):
+    found = {key: Tally.of(cell) for key, cell in (before or {}).items()}
+    done = max((int(cell["repetitions"]) for cell in (before or {}).values()), default=0)
+    for repetition in range(done, repetitions):
+        if repetition == NEVER and not any(tally.printed for tally in found.values()):
+            repetitions = NEVER
+            break
         rng = np.random.default_rng([seed, repetition])
         codes = KINDS[kind](n, np.random.default_rng([5, 0]) if case.fixed else rng)
         for key, score in case.measure(*codes, rng).items():
-            each = found.setdefault(key, [])
-            low, high = score.corrected[1:] if score.corrected else (score.low, score.high)
-            if low is None or high is None:
-                why[key] = score.no_interval
-                continue
-            beside = score.low is not None and not score.low <= score.value <= high
-            each.append((low <= truth.of(score, key) <= high, beside, score.covers == AT_THIS_NUMBER))
-    return {key: _summary(each, repetitions, why.get(key, "")) for key, each in found.items()}
+            found.setdefault(key, Tally()).add(score, lambda score=score, key=key: truth.of(score, key))
+    return {key: tally.cell(repetitions, seed) for key, tally in found.items()}
 
 
-def _summary(found: list[tuple[bool, bool, bool]], repetitions: int, why: str) -> dict[str, float | str]:
-    covered, beside, at_n = zip(*found, strict=True) if found else ((), (), ())
-    return {
-        "printed": len(found) / repetitions,
-        "of this number": float(np.mean(at_n)) if found else 0.0,
-        "covered": float(np.mean(covered)) if found else float("nan"),
-        "beside": sum(beside),
-        "why": why,
-    }
+def _wanted(cells: dict[str, dict[str, float]]) -> int:
+    """Repetitions beyond which a case need not be counted: where no score had an interval, few are enough."""
+    return 10**6 if any(cell["printed"] for cell in cells.values()) else NEVER
 
 
 def table(results: dict[str, dict[str, dict[str, float]]]) -> list[str]:
@@ -358,12 +404,17 @@ def main() -> None:
     for n, name in sorted(todo, key=lambda pair: pair[1] == "dci"):  # trees take longest: they come last
         for kind in options.kinds:
             key = f"{name}|{kind}|{n}"
-            if key in results:
+            known = results.get(key)
+            if known is not None and (
+                "repetitions" not in next(iter(known.values()))
+                or min(each["repetitions"] for each in known.values())
+                >= min(options.repetitions, _wanted(known))
+            ):
                 continue
-            start = time.perf_counter()
-            results[key] = count(name, kind, n, options.repetitions, options.seed)
+            start = time.process_time()
+            results[key] = count(name, kind, n, options.repetitions, options.seed, known)
             options.results.write_text(json.dumps(results, indent=1) + "\n")
-            print(f"{key} {time.perf_counter() - start:.0f} s", results[key], flush=True)
+            print(f"{key} {time.process_time() - start:.0f} s", results[key], flush=True)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,11 @@ QUICK = [
     ("gaussian_total_correlation", "entangled", 1_500, 0.88, 1.0),
 ]
 NONE = [
-    ("mig", "heavy tails", 500),
+    ("mig", "heavy tails", 1_500),
+    ("mig", "aligned", 900),
+    ("infomec", "aligned", 500),
+    ("irs", "normal noise", 3_000),
+    ("factor_vae_score samples=5", "aligned", 500),
     ("modularity", "heavy tails, rare classes", 1_500),
     ("irs", "heavy tails, rare classes", 1_500),
     ("explicitness", "heavy tails, rare classes", 1_500),
@@ -56,7 +60,7 @@ def test_cases_without_an_honest_interval_have_none(name: str, kind: str, n: int
     assert printed == 0
 
 
-@pytest.mark.parametrize("name", ["mig", "modularity", "irs", "infomec"])
+@pytest.mark.parametrize("name", ["mig", "modularity", "infomec"])
 def test_codes_without_an_end_have_the_interval_of_their_number(name: str) -> None:
     """Normal noise, as the codes of a trained model have it, which reaches further the more codes there are."""
     rng = np.random.default_rng(4)

@@ -117,10 +117,14 @@ def test_without_lightgbm_there_is_a_sentence_and_no_other_number(monkeypatch: p
 
 def test_equal_seeds_give_equal_numbers_and_the_interval_holds_the_value() -> None:
     codes, v = representation(1, 600, (3, 4), 4)
-    one, two = dci(codes, v, np.random.default_rng(3)), dci(codes, v, np.random.default_rng(3))
+    one, two = (dci(codes, v, np.random.default_rng(3), half_samples=2) for _ in range(2))
     assert one == two
     for score in one.values():
         assert score.low <= score.value <= score.high  # type: ignore[operator]
+    for name, score in dci(codes, v, np.random.default_rng(3)).items():
+        assert score.value == one[name].value
+        assert score.low is None
+        assert "half_samples=6" in score.no_interval
 
 
 def test_many_values_of_a_factor_do_not_make_the_leaves_explode() -> None:

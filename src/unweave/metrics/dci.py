@@ -8,7 +8,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
 from unweave.metrics.predictors import BACKENDS, Backend, fit_predictor
-from unweave.metrics.score import AT_THIS_NUMBER, Score, interval_of_halves, interval_of_held_out
+from unweave.metrics.score import (
+    AT_THIS_NUMBER,
+    Score,
+    Span,
+    interval_of_halves,
+    interval_of_held_out,
+    no_span,
+)
 from unweave.metrics.validation import (
     Floats,
     Integers,
@@ -27,6 +34,7 @@ MODES: dict[str, Backend] = {
 }
 """Definitions in use, and what predicts in each."""
 _REFERENCE = "Eastwood & Williams 2018"
+UNASKED = "how often it would cover has not been counted; half_samples=6 computes that of random halves"
 
 
 def dci(
@@ -37,7 +45,7 @@ def dci(
     mode: Mode = "unweave",
     backend: Backend | None = None,
     test: float = 1 / 3,
-    half_samples: int = 6,
+    half_samples: int = 0,
     seed: int = 0,
     interval: bool = True,
 ) -> dict[str, Score]:
@@ -53,13 +61,13 @@ def dci(
     So a latent of its own for each factor gives 1, also if it is folded; duplicated codes lower completeness only
     (exact copies share their weight evenly).
 
-    The intervals cover the mean of each score over samples of this number of codes. That is not the value of
-    infinitely many: trees split on chance as long as codes are few, and the scores of 10,000 can lie several standard
-    errors below their limit, so compare equal numbers of codes only. The intervals come from the same computation
-    on ``half_samples`` random halves of the training codes, see
-    :func:`~unweave.metrics.score.interval_of_halves`; that of informativeness adds the variance between predictors
-    trained on halves to that of the held-out codes, see :func:`~unweave.metrics.score.interval_of_held_out`. Equal
-    seeds give equal numbers.
+    There are no intervals unless ``half_samples`` asks for them: to count how often they cover would take hours, and
+    has not been done. They then cover the mean of each score over samples of this number of codes. That is not the
+    value of infinitely many: trees split on chance as long as codes are few, and the scores of 10,000 can lie several
+    standard errors below their limit, so compare equal numbers of codes only. They come from the same computation on
+    ``half_samples`` random halves of the training codes, see :func:`~unweave.metrics.score.interval_of_halves`; that of
+    informativeness adds the variance between predictors trained on halves to that of the held-out codes, see
+    :func:`~unweave.metrics.score.interval_of_held_out`. Equal seeds give equal numbers.
 
     Modes, by whose definition they are; trees of different kinds give different numbers:
 
@@ -84,8 +92,8 @@ def dci(
         mode: whose definition.
         backend: what predicts; that of the mode by default.
         test: share of the samples held out.
-        half_samples: random halves of the training codes for the intervals, each with predictors of its own; 0 for
-            no intervals of the first two, and one of informativeness that takes the predictors as given.
+        half_samples: random halves of the training codes for the intervals, each with predictors of its own, so that
+            6 take seven times as long; 0 for no intervals.
         seed: of the predictors.
         interval: whether to compute intervals.
 
@@ -94,7 +102,7 @@ def dci(
 
     Example:
         >>> v = np.stack(np.meshgrid(range(6), range(6)), -1).reshape(-1, 2).repeat(20, axis=0)
-        >>> scores = dci(v * 1.0, v, half_samples=0)
+        >>> scores = dci(v * 1.0, v)
         >>> {name: round(score.value, 2) for name, score in scores.items()}
         {'dci': 1.0, 'dci_completeness': 1.0, 'dci_informativeness': 1.0}
 
@@ -128,7 +136,7 @@ def dci(
         "half_samples": half_samples,
         "seed": seed,
     }
-    return _scores(whole, of_halves, mode != "ubisoft", interval and not regressed, constants)
+    return _scores(whole, of_halves, mode != "ubisoft", not regressed, UNASKED if interval else "", constants)
 
 
 def _unit_range(codes: Floats) -> Floats:
@@ -141,6 +149,7 @@ def _scores(
     of_halves: Sequence[tuple[Floats, Floats]],
     weighted: bool,
     tested: bool,
+    why_not: str,
     constants: Mapping[str, Any],
 ) -> dict[str, Score]:
     """The three scores from importances and predictions of all training codes, and of random halves of them."""
@@ -153,27 +162,27 @@ def _scores(
     scores = {}
     for name, measure in measures.items():
         value = measure(importance)
-        interval: tuple[float | None, float | None] = (None, None)
+        span = no_span(why_not)
         if of_halves:
-            interval = interval_of_halves(value, [measure(r) for r, _ in of_halves])
+            span = _span(*interval_of_halves(value, [measure(r) for r, _ in of_halves]))
         known = {**constants, **parts.get(name, {})}
-        covers = AT_THIS_NUMBER if of_halves else ""
-        scores[name] = Score(name, value, *interval, reference=_REFERENCE, constants=known, covers=covers)
-    low, high = None, None
-    if tested:
-        low, high = interval_of_held_out(
-            right.mean(axis=1), [guessed.mean(axis=1) for _, guessed in of_halves]
-        )
+        scores[name] = Score(name, value, reference=_REFERENCE, constants=known, **span)
+    span = no_span(why_not)
+    if of_halves and tested:
+        guesses = [guessed.mean(axis=1) for _, guessed in of_halves]
+        span = _span(*interval_of_held_out(right.mean(axis=1), guesses))
     scores["dci_informativeness"] = Score(
         "dci_informativeness",
         float(np.mean(right)),
-        low,
-        high,
         reference=_REFERENCE,
         constants={**constants, "of_factors": right.mean(axis=0).tolist()},
-        covers=AT_THIS_NUMBER if tested else "",
+        **span,
     )
     return scores
+
+
+def _span(low: float, high: float) -> Span:
+    return Span(low=low, high=high, corrected=None, no_interval="", covers=AT_THIS_NUMBER)
 
 
 def disentanglement(importance: ArrayLike) -> float:

@@ -45,8 +45,8 @@ def dci_es(
 
     So explicitness is 1 if the least capacity, a linear predictor, is as good as any, 0 if the loss falls evenly, and
     -1 if only the largest capacity predicts anything. A factor of which no capacity explains a hundredth counts 0.
-    The code that the authors published (``mode="published_code"``) has Z_k = (c_m - c_1) / 2, as if l_k* were 0, and
-    so 1 for a factor of which nothing is explained.
+    The code that the authors published (``mode="published_code"``), and, as it says, the numbers of their paper, have
+    Z_k = (c_m - c_1) / 2, as if l_k* were 0, and so 1 for a factor of which nothing is explained.
 
     A capacity is, as there, the logarithm of the number of weights. The family of predictors is a choice, which the
     definition leaves open. Here they are least squares regressions of the indicators of a factor's values, on the

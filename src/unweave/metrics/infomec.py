@@ -56,7 +56,7 @@ def infomec(
     two halves of the codes. Intervals are 1.96 standard errors, from the influence of each sample. Those of the
     first two are of the mean over samples of *this number of codes* (``Score.covers`` says so) if codes are few for the
     cells, if the range of the codes moves the bins or the active latents, or if a latent can hardly be told from noise,
-    and there are none with heavy tails or a latent that is active in some samples only, see
+    and there are none of fewer than 1,000 codes, with heavy tails, or a latent that is active in some samples only, see
     :class:`~unweave.metrics.counted.CountedScore`. Neighbours have none; the last has none if a value has fewer than
     thirty codes for a weight of its classifier.
 

@@ -23,6 +23,10 @@ LEAST = 200
 BEYOND = 2.3
 """Codes of a value beyond the quantile, on average, below which its error is underestimated (196 codes, two beyond the
 0.99 quantile, cover 91 %)."""
+ENDING = 0.02
+"""The largest error of an end, as a share of the range, of codes that have an end: bounded noise has at most 0.02 of
+1,500 codes, normal noise at least 0.02 of 20,000, and 0.04 on average; there intervals covered 90 %, since large maxima
+make both the score and its error large."""
 
 
 def irs(
@@ -55,7 +59,7 @@ def irs(
       two equals has 1 - 2 / pi of the variance that their difference brings.
 
     Where codes have no end, w_j, a maximum, grows with their number without limit, and the score with it: compare equal
-    numbers of codes only. There is no interval if a value has fewer codes than the quantile needs, or with heavy tails.
+    numbers of codes only. There is no interval then, nor if a value has fewer codes than the quantile needs.
 
     Modes: ``disentanglement_lib``: quantile 0.99, factors cut into 20 bins; ``paper``: quantile 1, the largest
     deviation, factors as they are; ``ubisoft``: quantile 1, factors cut into 10 bins.
@@ -191,8 +195,10 @@ def _span(value: float, codes: Floats, groups: list[_Groups], share: float) -> S
         return no_span(f"a value has fewer than {needed} codes")
     ends = Ends.of(codes)
     errors = ends.errors()
-    if ends.heavy(errors):
-        return no_span("the largest deviation changes too much between samples: heavy tails")
+    if np.any(errors > ENDING * ends.range):
+        return no_span(
+            "codes thin out towards their ends: the largest deviation changes too much between samples"
+        )
     low, high = clipped(value, 1.96 * _error(codes, groups, share, errors[::-1]), (-1.0, 1.0))
     return Span(low=low, high=high, corrected=None, no_interval="", covers=AT_THIS_NUMBER)
 
