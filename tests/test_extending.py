@@ -11,6 +11,8 @@ import pytest
 
 from unweave.cli import main
 
+pytestmark = pytest.mark.usefixtures("few_images")
+
 PAGE = (Path(__file__).parent.parent / "docs" / "extending.md").read_text()
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, flags=re.MULTILINE | re.DOTALL)
 FILES = {

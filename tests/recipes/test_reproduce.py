@@ -20,6 +20,8 @@ from unweave.recipes.recipe import SCALES, Conclusion, Job, Recipe, Scale, recip
 from unweave.recipes.reproduce import conclude, expected_cost, left_to_do, plan, train
 from unweave.runs.executors import Event, Inline
 
+pytestmark = pytest.mark.usefixtures("few_images")
+
 
 def tiny(scale: Scale) -> dict[str, Any]:
     base = {
