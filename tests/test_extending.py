@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from unweave.cli import main
+from unweave.recipes.catalogue import RECIPES
 
 pytestmark = pytest.mark.usefixtures("few_images")
 
@@ -39,7 +40,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     for name in FILES:
         monkeypatch.delitem(sys.modules, name.removesuffix(".py"), raising=False)
+    recipes = dict(RECIPES)
     yield tmp_path
+    RECIPES.clear()
+    RECIPES.update(recipes)
     for name in FILES:
         sys.modules.pop(name.removesuffix(".py"), None)
 
