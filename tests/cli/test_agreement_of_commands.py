@@ -19,6 +19,8 @@ from unweave.runs.fitting import fitted
 from unweave.runs.study import load
 from unweave.training.display import TerminalDisplay
 
+pytestmark = pytest.mark.usefixtures("few_images")
+
 ROOT = Path(__file__).parent.parent.parent
 TINY = [
     "latents=2",

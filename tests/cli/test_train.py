@@ -11,6 +11,8 @@ import pytest
 from unweave import cli
 from unweave.runs import Run
 
+pytestmark = pytest.mark.usefixtures("few_images")
+
 TINY = [
     *("data.size=32", "latents=2", "batch_size=4", "steps=3"),
     *("encoder.channels=[4,4]", "encoder.hidden=[8]", "decoder.channels=[4,4]", "decoder.hidden=[8]"),

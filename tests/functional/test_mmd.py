@@ -5,6 +5,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from unweave.errors import UnweaveError
 from unweave.functional.mmd import gaussian_kernel, inverse_multiquadratic, mmd, over_scales
 
 KERNELS = {
@@ -51,3 +52,11 @@ def test_gradients_are_finite_even_where_points_coincide(name: str) -> None:
     x = torch.zeros(4, 3, requires_grad=True)
     mmd(x, torch.ones(4, 3), KERNELS[name]).backward()
     assert torch.isfinite(x.grad).all()
+
+
+def test_a_single_point_is_refused_on_either_side() -> None:
+    """There is no other point of the sample to compare it with: the mean over pairs would be 0 / 0."""
+    one, two = torch.zeros(1, 2), torch.ones(2, 2)
+    for x, y in ((one, two), (two, one)):
+        with pytest.raises(UnweaveError, match="at least 2 points, got 1"):
+            mmd(x, y, inverse_multiquadratic)

@@ -7,6 +7,7 @@ import torch
 
 from unweave.errors import UnweaveError
 from unweave.objectives import OBJECTIVES, Annealed, BetaVAE, Objective, Progress
+from unweave.priors import Prior
 from unweave.runs import Config
 from unweave.slots import accepted, options_of
 from unweave.vae import VAE
@@ -255,3 +256,31 @@ def test_a_kl_of_each_latent_needs_a_prior_that_factorises(prior: str, gamma: fl
         return
     with pytest.raises(UnweaveError, match="does not factorise over the latents"):
         objective.check(vae)
+
+
+class TwoBumps(Prior):
+    """A mixture, whose samples have no gradient, with a learned width and a fixed place."""
+
+    def __init__(self, latents: int, *, learned: bool = True) -> None:
+        super().__init__(latents)
+        self.width = torch.nn.Parameter(torch.ones(latents, 2), requires_grad=learned)
+        self.place = torch.nn.Parameter(torch.tensor([-1.0, 1.0]), requires_grad=False)
+
+    def forward(self) -> torch.distributions.Distribution:
+        bumps = torch.distributions.Normal(self.place.expand_as(self.width), self.width)
+        chosen = torch.distributions.Categorical(torch.ones_like(self.width))
+        return torch.distributions.Independent(torch.distributions.MixtureSameFamily(chosen, bumps), 1)
+
+
+@pytest.mark.parametrize("divergence", ["inclusive_kl", "mmd"])
+def test_a_prior_is_not_trained_through_samples_without_a_gradient(divergence: str) -> None:
+    """Also if only one of its parameters is learned; one that is fixed, or a divergence without samples, is taken."""
+    learned, fixed = (
+        VAE.assemble((1, 8, 8), 3, encoder="MLP", decoder="MLP", prior=TwoBumps(3, learned=each))
+        for each in (True, False)
+    )
+    objective = made("DecompositionVAE", divergence=divergence)
+    with pytest.raises(UnweaveError, match="those of TwoBumps have no rsample"):
+        objective.check(learned)
+    objective.check(fixed)
+    made("DecompositionVAE", divergence="exclusive_kl").check(learned)

@@ -191,6 +191,8 @@ def test_kappa_is_the_measure_of_kurtosis(kappa: float, p: float) -> None:
 @pytest.mark.parametrize("radial", ["half_normal", "log_normal", "gamma"])
 def test_other_laws_of_the_radius(radial: str) -> None:
     """ISA Eq. 7 with another psi: the density integrates to 1, and f(z) of samples has the law that was asked for."""
+    typed = Config.read(words=["data=circles", "prior=LpNested", f"prior.radial={radial}"])
+    assert typed.prior.options["radial"] == radial
     prior = PRIORS["LpNested"](2, p=1.5, s=1.2, radial=radial).double()
     law = prior()
     axis = torch.linspace(-12, 12, 2400, dtype=torch.float64)  # 0 is between two nodes

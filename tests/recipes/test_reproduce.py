@@ -20,6 +20,8 @@ from unweave.recipes.recipe import SCALES, Conclusion, Job, Recipe, Scale, recip
 from unweave.recipes.reproduce import conclude, expected_cost, left_to_do, plan, train
 from unweave.runs.executors import Event, Inline
 
+pytestmark = pytest.mark.usefixtures("few_images")
+
 
 def tiny(scale: Scale) -> dict[str, Any]:
     base = {
@@ -210,7 +212,7 @@ def test_a_killed_recipe_loses_no_finished_run(tmp_path: Path) -> None:
         "-m",
         "unweave",
         "reproduce",
-        "isa-fig5a",
+        "sbd-fig4",
         "--scale",
         "smoke",
         "--executor",
@@ -225,4 +227,4 @@ def test_a_killed_recipe_loses_no_finished_run(tmp_path: Path) -> None:
     assert subprocess.run([*command, "--out", str(tmp_path), "--quiet"], check=False).returncode == 0
     assert done
     assert all(path.stat().st_mtime_ns == finished[path] for path in done)
-    assert (tmp_path / "smoke/isa-fig5a/result.json").exists()
+    assert (tmp_path / "smoke/sbd-fig4/result.json").exists()

@@ -2,16 +2,20 @@
 
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from PIL import Image
 
+from unweave.metrics.sampled_mig import sampled_mig
 from unweave.recipes.catalogue import PAPERS, RECIPES
 from unweave.recipes.claims import VERDICTS, worst
 from unweave.recipes.recipe import SCALES
 from unweave.recipes.reproduce import conclude, plan, summary, train
 from unweave.runs.executors import Inline
+
+pytestmark = pytest.mark.usefixtures("few_images")
 
 
 def numbered(paper: str, kind: str, *numbers: int) -> list[str]:
@@ -50,6 +54,16 @@ def test_every_scale_is_planned_and_the_paper_is_the_largest(name: str) -> None:
     work = [sum(p.config.steps for p in study.runs) for study in studies if study is not None]
     assert work == sorted(work)
     assert work[0] < 400
+
+
+@pytest.fixture(scope="module", autouse=True)
+def few_draws() -> Iterator[None]:
+    """MIG from samples of q(z) takes 10,000 draws for each value of each factor, most of the time of these tests."""
+    defaults = sampled_mig.__kwdefaults__
+    assert defaults is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(defaults, "samples", 200)
+        yield
 
 
 @pytest.fixture(scope="session")

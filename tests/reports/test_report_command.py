@@ -7,6 +7,8 @@ from click.testing import CliRunner
 
 from unweave.cli import cli
 
+pytestmark = pytest.mark.usefixtures("few_images")
+
 TINY = [
     *("data=circles", "data.size=32", "latents=2", "steps=2", "batch_size=4", "encoder=MLP", "decoder=MLP"),
     *("encoder.hidden=[8]", "decoder.hidden=[8]"),

@@ -25,6 +25,8 @@ from unweave.runs import Config, Run, opened, sweep
 from unweave.runs.study import load
 from unweave.vae import VAE
 
+pytestmark = pytest.mark.usefixtures("few_images")
+
 TINY = [
     *("latents=2", "batch_size=4", "steps=2", "encoder.channels=[4,4]", "encoder.hidden=[8]"),
     *("decoder.channels=[4,4]", "decoder.hidden=[8]"),

@@ -9,6 +9,8 @@ from unweave import cli
 from unweave.runs import Run
 from unweave.runs.sweep import Sweep
 
+pytestmark = pytest.mark.usefixtures("few_images")
+
 
 def run(*words: str) -> int:
     try:

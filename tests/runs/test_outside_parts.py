@@ -77,12 +77,17 @@ class Command(Protocol):
     def __call__(self, folder: Path, *arguments: str, ok: bool = True) -> str: ...
 
 
-def unweave(folder: Path, *arguments: str, path: str = "", ok: bool = True) -> str:
-    """Run the command in a process of its own, in a folder; its output."""
+def process(folder: Path, *arguments: str, path: str = "") -> "subprocess.CompletedProcess[str]":
+    """A new interpreter in a folder, which also imports from a path."""
     found = os.pathsep.join(part for part in (path, os.environ.get("PYTHONPATH", "")) if part)
     environment = {**os.environ, "PYTHONPATH": found, "OMP_NUM_THREADS": "1"}
-    command = [sys.executable, "-P", "-m", "unweave", *arguments]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+    command = [sys.executable, "-P", *arguments]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+def unweave(folder: Path, *arguments: str, ok: bool = True) -> str:
+    """Run the command in a process of its own, in a folder; its output."""
+    done = process(folder, "-m", "unweave", *arguments)
     said = done.stdout + done.stderr
     assert "Traceback" not in said, said
     assert (done.returncode == 0) == ok, said
@@ -369,7 +374,18 @@ def test_nothing_is_imported_because_it_lies_beside_data(
     assert not (folder / "told").exists()
 
 
-def test_an_installed_package_registers_its_parts(folder: Path) -> None:
+SEVERAL = """
+import json, sys
+from unweave.cli import main
+for words in json.loads(sys.argv[1]):
+    try:
+        main(words)
+    except SystemExit as end:
+        print("ended with", end.code)
+"""
+
+
+def test_an_installed_package_registers_its_parts(folder: Path, here: Command) -> None:
     """What pip leaves behind: the package, and the folder that describes it."""
     site = folder / "site-packages"
     (site / "tiny_package").mkdir(parents=True)
@@ -381,24 +397,20 @@ def test_an_installed_package_registers_its_parts(folder: Path) -> None:
     points = "TinyDecoder = tiny_package:TinyDecoder\nBroken = tiny_package:Nothing\n"
     (described / "entry_points.txt").write_text(f"[unweave.decoders]\n{points}")
     (folder / "work").mkdir()
-    said = unweave(folder / "work", "options", path=str(site))
+    commands = [
+        ["options"],
+        ["train", *SMALL, "decoder=TinyDecodr"],
+        ["train", *SMALL, "decoder=tiny-decoder", "--out", "run", "--no-report"],
+    ]
+    done = process(folder / "work", "-c", SEVERAL, json.dumps(commands), path=str(site))
+    said = done.stdout + done.stderr
     assert "SpatialBroadcast, CoordConv, MLP, DCGAN, TinyDecoder" in said
     assert "Broken of package tiny-package cannot be loaded" in said
-    said = unweave(folder / "work", "train", *SMALL, "decoder=TinyDecodr", path=str(site), ok=False)
     assert "did you mean TinyDecoder" in said
-    unweave(
-        folder / "work",
-        "train",
-        *SMALL,
-        "decoder=tiny-decoder",
-        "--out",
-        "run",
-        "--no-report",
-        path=str(site),
-    )
+    assert (done.returncode, said.count("ended with"), said.count("ended with 2")) == (0, 1, 1), said
     made = json.loads((folder / "work" / "run" / "run.json").read_text())
     assert made["parts"]["decoder"] == {"package": "tiny-package", "version": "1.2"}
-    said = unweave(folder / "work", "evaluate", "run", ok=False)
+    said = here(folder / "work", "evaluate", "run", ok=False)
     assert "the decoder TinyDecoder comes from tiny-package 1.2 and is missing" in said
 
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from unweave.cli import main
 from unweave.errors import UnweaveError
 from unweave.optimizers import OPTIMIZERS
 from unweave.runs import Run
@@ -32,7 +33,8 @@ def train(folder: Path, *before: str) -> Run:
 
 
 def test_two_processes_follow_the_curve_of_one_with_the_whole_batch(tmp_path: Path) -> None:
-    two, one = train(tmp_path / "two", *LAUNCHER), train(tmp_path / "one")
+    main(["train", *WORDS, "--out", str(tmp_path / "one"), "--no-report", "--quiet"])
+    two, one = train(tmp_path / "two", *LAUNCHER), Run(tmp_path / "one")
     assert two.status == one.status == "finished"
     assert [r["step"] for r in two.history] == [r["step"] for r in one.history] == list(range(1, 31))
     for ours, theirs in zip(two.history, one.history, strict=True):

@@ -1,4 +1,5 @@
 import copy
+import dataclasses
 import inspect
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,6 +17,7 @@ from unweave.schedules import Schedule, Stage
 from unweave.training import Outcome, Trainer, train
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.data_parallel import ALONE
+from unweave.training.loop import HOOKS, KEPT, PARTS
 from unweave.training.randomness import generator, seed_torch
 from unweave.training.state import TrainingState
 from unweave.training.trainer import Settings
@@ -314,3 +316,14 @@ def test_an_objective_by_name_is_given_the_size_of_the_code() -> None:
 def test_the_defaults_of_a_call_are_those_of_a_config(key: str) -> None:
     default = inspect.signature(train).parameters[key].default
     assert default == getattr(Config.of({"data": "circles"}), key) == getattr(Settings(steps=1), key)
+
+
+def test_every_argument_of_train_is_handed_on() -> None:
+    """It is by name: a misspelt one would be lost without a word."""
+    given = set(inspect.signature(train).parameters)
+    own = {"vae", "objective", "dataset", "quiet", "stop"}
+    settings = {field.name for field in dataclasses.fields(Settings)}
+    assert given == own | settings | set(HOOKS)
+    trainer = inspect.signature(Trainer).parameters.values()
+    assert set(HOOKS) == {each.name for each in trainer if each.kind == each.KEYWORD_ONLY}
+    assert set(KEPT) <= settings and set(PARTS) <= settings
