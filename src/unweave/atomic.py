@@ -179,6 +179,7 @@ def _held_folder(folder: Path) -> Iterator[Path]:
     """A new folder that this process holds; one that a killed process left is emptied first. Gone at the end."""
     while True:
         folder.mkdir(exist_ok=True)
+        assert _FOLDER is not None
         descriptor = os.open(folder, _FOLDER)
         file_locks.lock_folder(descriptor)  # waits for another process that makes the same run right now
         with contextlib.suppress(FileNotFoundError):

@@ -5,6 +5,7 @@ second file that is created exclusively says which process holds the lock; a pro
 """
 
 import contextlib
+import importlib
 import json
 import os
 import socket
@@ -12,14 +13,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-try:
-    import fcntl
-except ImportError:
-    fcntl = None  # type: ignore[assignment]
-try:
-    import msvcrt
-except ImportError:
-    msvcrt = None  # type: ignore[assignment]
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+fcntl, msvcrt = _module("fcntl"), _module("msvcrt")
 
 KERNEL = fcntl is not None
 """Whether an open file can be held by ``flock``; on Windows an open file cannot be renamed or removed anyway."""
@@ -119,11 +121,10 @@ def try_lock(file: IO[Any], *, shared: bool = False) -> bool:
         except BlockingIOError:
             return False
         return True
-    windows: Any = msvcrt
     descriptor = file.fileno()
     try:
         os.lseek(descriptor, _BYTE, os.SEEK_SET)
-        windows.locking(descriptor, windows.LK_NBLCK, 1)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
     except PermissionError:
         return False
     return True

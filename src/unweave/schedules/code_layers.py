@@ -55,14 +55,14 @@ class CodeLayers(NamedTuple):
         Means turn exactly. Log-variances turn with the squares of the rotation's elements: exactly for a permutation,
         and to what a diagonal posterior can hold otherwise. The one that an isotropic posterior has stays as it is.
         """
-        rotation = rotation.to(self.foot.weight.device)
+        foot = self.foot.weight
+        assert isinstance(foot, nn.Parameter)
+        rotation = rotation.to(foot.device)
         turn, squares = rotation.float(), rotation.square().float()
         for weight in (self.head.weight, self.head.bias):
             if weight is not None:
                 for values, power in _tensors(weight, optimizer):
                     self._turn_head(values, turn if power == 1 else squares, squares)
-        foot = self.foot.weight
-        assert isinstance(foot, nn.Parameter)
         for values, power in _tensors(foot, optimizer):
             facing = values.movedim(self.axis, -1)[..., : self.latents]
             facing.copy_(facing @ (turn if power == 1 else squares).T)

@@ -17,17 +17,7 @@ from unweave.runs.worker import Ended, fail
 
 logger = logging.getLogger("unweave")
 
-_USUAL = {
-    "None",
-    "",
-    "Resources",
-    "Priority",
-    "JobArrayTaskLimit",
-    "BeginTime",
-    "Cleaning",
-    "Prolog",
-    "Nodes_required",
-}
+_USUAL = {"None", "", "Resources", "Priority", "JobArrayTaskLimit", "BeginTime", "Cleaning", "Prolog"}
 """Reasons to wait that need nobody's attention."""
 
 

@@ -90,8 +90,9 @@ class Submission:
         """The submission in a folder."""
         content = atomic.read_json(folder / _RECORD)
         try:
-            lists = {key: tuple(content.pop(key)) for key in ("runs", "metrics", "import_paths")}
-            return cls(folder=folder, **lists, **content)
+            lists = {key: tuple(content[key]) for key in ("runs", "metrics", "import_paths")}
+            values: dict[str, Any] = {**content, **lists}
+            return cls(folder=folder, **values)
         except (KeyError, TypeError) as error:
             raise UnweaveError(f"cannot read {folder / _RECORD}: {error!r}") from error
 
