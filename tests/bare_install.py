@@ -78,7 +78,7 @@ CALLS: dict[str, Sequence[Sequence[str]]] = {
     "runs list": [[], ["--out", "runs.csv"], ["--out", "runs.parquet"]],
     "runs show": [[RUN]],
     "runs compare": [[RUN, "runs/b"]],
-    "runs log": [[RUN]],
+    "runs log": [["XYSquares-BetaVAE-MLP-seed0", "--root", "runs/study"]],
     "runs check": [[]],
     "runs track": [[RUN], [RUN, "--to", "mlflow"], [RUN, "--to", "wandb"]],
     "runs rm": [["seed=1", "--yes"]],
