@@ -14,6 +14,7 @@ from pathlib import Path
 import click
 
 from unweave.cli import cli, main
+from unweave.runs.executors import EXECUTORS
 
 TINY = [
     *("latents=2", "steps=2", "batch_size=4", "encoder=MLP", "decoder=MLP"),
@@ -21,6 +22,9 @@ TINY = [
 ]
 STUDY = "base: {data: xysquares, " + ", ".join(word.replace("=", ": ", 1) for word in TINY) + "}\n"
 RUN = "runs/a"
+OWN = {"local", "inline"}
+"""Executors that need no package."""
+
 CALLS: dict[str, Sequence[Sequence[str]]] = {
     "train": [
         ["xysquares", *TINY, "--out", RUN],
@@ -33,8 +37,11 @@ CALLS: dict[str, Sequence[Sequence[str]]] = {
     "report": [[RUN]],
     "sweep": [
         ["study.yaml", "--executor", "inline"],
-        ["study.yaml", "--executor", "ray", "--out", "runs/ray"],
-        ["study.yaml", "--executor", "slurm", "--out", "runs/slurm"],
+        *(
+            ["study.yaml", "--executor", name, "--out", f"runs/{name}"]
+            for name in EXECUTORS
+            if name not in OWN
+        ),
     ],
     "tune": [["search.yaml", "--trials", "1", "--executor", "inline"]],
     "encode": [[RUN, "images", "--out", "codes.npz"], [RUN, "images", "--out", "codes.parquet"]],
@@ -71,7 +78,7 @@ CALLS: dict[str, Sequence[Sequence[str]]] = {
     "runs list": [[], ["--out", "runs.csv"], ["--out", "runs.parquet"]],
     "runs show": [[RUN]],
     "runs compare": [[RUN, "runs/b"]],
-    "runs log": [[RUN]],
+    "runs log": [["XYSquares-BetaVAE-MLP-seed0", "--root", "runs/study"]],
     "runs check": [[]],
     "runs track": [[RUN], [RUN, "--to", "mlflow"], [RUN, "--to", "wandb"]],
     "runs rm": [["seed=1", "--yes"]],
@@ -92,7 +99,7 @@ def prepare() -> None:
     import numpy as np
     import PIL.Image
 
-    Path("study.yaml").write_text(f"{STUDY}seeds: 1\n")
+    Path("study.yaml").write_text(f"{STUDY}seeds: 3\n")
     Path("search.yaml").write_text(f"{STUDY}search: {{objective.beta: {{low: 1, high: 4}}}}\nseeds: 1\n")
     Path("images").mkdir(exist_ok=True)
     rng = np.random.default_rng(0)

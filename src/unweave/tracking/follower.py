@@ -154,6 +154,8 @@ def _lines(requests: IO[str]) -> "queue.Queue[str | None]":
 
 def _main() -> None:
     """The process: tracker ``argv[1]``, files in ``argv[2]``."""
+    # A service of wandb that another process has started would keep the run of a killed one as in use.
+    os.environ.pop("WANDB_SERVICE", None)
     if hasattr(os, "nice"):
         os.nice(5)  # whoever trains comes first
     add_import_paths(json.loads(os.environ.get(IMPORT_PATHS, "[]")))

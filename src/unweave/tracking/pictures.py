@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,5 +41,6 @@ def pictures(folder: Path) -> Iterator[tuple[str, int, NDArray[np.uint8]]]:
     yield "pictures/traversals", step, plots.contact_sheet(made.reshape(len(order), STEPS, *made.shape[1:]))
 
 
-def _scaled(images: NDArray[np.uint8] | NDArray[np.float32]) -> NDArray[np.float32]:
-    return images.astype(np.float32) / 255 if images.dtype == np.uint8 else np.asarray(images, np.float32)
+def _scaled(images: NDArray[Any]) -> NDArray[np.float32]:
+    scale = 255 if images.dtype == np.uint8 else 1
+    return np.asarray(images / scale, np.float32)
