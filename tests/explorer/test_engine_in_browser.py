@@ -21,8 +21,10 @@ from unweave.explorer.kernel.build import BUILT
 RUN = """
 // After the page has been loaded, for which playwright waits 30 seconds at most: to open models takes no break.
 globalThis.ready = new Promise((done) => addEventListener("load", () => setTimeout(done))).then(() =>
-  Promise.all(["float32", "float16", "fixed16"].map((precision) =>
-    runCases(document.getElementById("kernel").textContent, JSON.parse(document.getElementById(precision).textContent)))));
+  Promise.all(["float32", "float16", "fixed16"].map((precision) => {
+    const [kernel, cases] = ["kernel", precision].map((id) => document.getElementById(id).textContent);
+    return runCases(kernel, JSON.parse(cases));
+  })));
 """
 
 
