@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from rich.console import Console
 
 from unweave import reports
-from unweave.cli import cli, main
+from unweave.cli import cli, main, terminal
 from unweave.runs.config import Config
 from unweave.runs.fitting import fitted
 from unweave.runs.study import load
@@ -213,3 +213,35 @@ def test_messages_and_bars_share_one_console() -> None:
     [handler] = logging.getLogger("unweave").handlers
     assert handler.console is error_console()  # type: ignore[attr-defined]
     assert TerminalDisplay.of({"a": 1}, quiet=False).console is error_console()
+
+
+@pytest.mark.parametrize("width", [60, 120])
+def test_a_message_while_images_are_counted_appears_above_the_bar(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = io.StringIO()
+    console = Console(
+        file=drawn, force_terminal=True, width=width, color_system=None, legacy_windows=False, soft_wrap=True
+    )
+    monkeypatch.setattr(terminal, "console", lambda quiet: console)
+    monkeypatch.setattr(terminal, "error_console", lambda: console)
+    logger = logging.getLogger("unweave")
+    before, level = logger.handlers, logger.level
+    try:
+        terminal.prepare_logging(quiet=False)
+        with terminal.counting("encoding", quiet=False) as tell:
+            tell(7, 50)
+            logger.info("photos: ignored 1 other file")
+            tell(50, 50)
+    finally:
+        logger.handlers = before
+        logger.setLevel(level)
+    # What is left of each line after the bar was erased and drawn again.
+    left = [
+        line.rpartition("\x1b[2K")[2].rpartition("\r")[2].rstrip() for line in drawn.getvalue().split("\n")
+    ]
+    left = [re.sub(r"\x1b\[\??[0-9;]*[A-Za-z]", "", line) for line in left]
+    assert [line for line in left if "ignored" in line] == ["photos: ignored 1 other file"]
+    assert "50/50" in left[-2] and left[-2].startswith("encoding")
+    assert sum("encoding" in line for line in left) == 1, "no bar is left behind"
+    assert all(len(line) <= width for line in left)

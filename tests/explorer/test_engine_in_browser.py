@@ -19,8 +19,12 @@ from unweave.explorer.document import engine_source
 from unweave.explorer.kernel.build import BUILT
 
 RUN = """
-globalThis.ready = Promise.all(["float32", "float16", "fixed16"].map((precision) =>
-  runCases(document.getElementById("kernel").textContent, JSON.parse(document.getElementById(precision).textContent))));
+// After the page has been loaded, for which playwright waits 30 seconds at most: to open models takes no break.
+globalThis.ready = new Promise((done) => addEventListener("load", () => setTimeout(done))).then(() =>
+  Promise.all(["float32", "float16", "fixed16"].map((precision) => {
+    const [kernel, cases] = ["kernel", precision].map((id) => document.getElementById(id).textContent);
+    return runCases(kernel, JSON.parse(cases));
+  })));
 """
 
 

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -106,7 +108,7 @@ def overlapping(places: list[float]) -> tuple[list[str], int]:
     low, high = figure.axes[0].get_xlim()
     labels = [t for t in figure.axes[0].get_xticklabels() if low <= t.get_position()[0] <= high]
     boxes = [label.get_window_extent() for label in labels if label.get_text()]
-    overlaps = sum(one.x1 > two.x0 for one, two in zip(boxes, boxes[1:], strict=False))
+    overlaps = sum(one.x1 > two.x0 for one, two in itertools.pairwise(boxes))
     return [label.get_text() for label in labels], overlaps
 
 

@@ -11,7 +11,7 @@ from tests.reports.test_sweep_report import BASE, finish, live_points
 
 from unweave import artefacts
 from unweave.reports import write_sweep_report
-from unweave.reports.search import found_of, search_answers
+from unweave.reports.search import Found, Trial, found_of, search_answers
 from unweave.runs import Study
 from unweave.runs.executors import Inline
 from unweave.runs.sweep import Member, Sweep
@@ -101,3 +101,14 @@ def test_a_collapsed_best_trial_is_said_to_be_one(searched: Search) -> None:
     assert found is not None and found.best is not None
     assert "But most of its runs have collapsed" in search_answers(found, {found.best.label})[1]
     assert not any("collapsed" in line for line in search_answers(found))
+
+
+def test_trials_without_a_value_are_not_said_to_have_been_beaten() -> None:
+    values = [0.1, 0.3, None, 0.2, None]
+    trials = tuple(Trial(k, {"objective.beta": k + 1.0}, value) for k, value in enumerate(values))
+    told = search_answers(Found("mig", True, {}, trials))
+    assert told[0].startswith("Best of 3 trials: beta=2, with MIG 0.300")
+    assert told[1] == "It was found in trial 1; the 1 trial after it did not improve on it."
+    assert told[2] == "2 trials have no value; the table says why."
+    last = search_answers(Found("mig", True, {}, trials[:3]))
+    assert last[1] == "It was found in trial 1, the last: more trials may find better."

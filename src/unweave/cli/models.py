@@ -139,9 +139,10 @@ def reconstruct(
             originals, made = sheet(model, source, wanted or 16, tell)
             save(reconstructions(originals, made), path)
             error = float(((made - originals) ** 2).mean())
-            print_line(f"{_images(len(made))}: {path} (mean squared error {error:.4f})", quiet=quiet)
+            told = f"{_images(len(made))}: {path} (mean squared error {error:.4f})"
         else:
-            print_line(f"{_images(write_reconstructions(model, source, path, tell))}: {path}", quiet=quiet)
+            told = f"{_images(write_reconstructions(model, source, path, tell))}: {path}"
+    print_line(told, quiet=quiet)  # a line that is printed while there is a bar tears it
 
 
 @cli.command()

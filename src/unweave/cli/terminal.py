@@ -100,13 +100,13 @@ def counting(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]
     """A bar with the time left on a terminal; yields a function of how many are done, and of how many."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    console = Console(stderr=True, quiet=quiet)
+    shown = console(quiet)  # that of log messages, which then appear above the bar
     columns = (
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
         MofNCompleteColumn(),
     )
-    with Progress(*columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal) as bars:
+    with Progress(*columns, TimeRemainingColumn(), console=shown, disable=not shown.is_terminal) as bars:
         task = bars.add_task(title, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total)
 

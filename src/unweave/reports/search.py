@@ -127,13 +127,13 @@ def search_answers(found: Found, collapsed: Collection[str] = ()) -> list[str]:
     if not ranked:
         return [f"No trial has a value of {found.label} yet."]
     (best, value), rest = ranked[0], ranked[1:]
-    text = (
-        f"Best of {len(found.trials)} trials: {_settings(best)}, with {found.label} {_number(found, value)}"
-    )
+    text = f"Best of {len(ranked)} trials: {_settings(best)}, with {found.label} {_number(found, value)}"
     lines = [
         f"{text}; next is {_settings(rest[0][0])} with {_number(found, rest[0][1])}." if rest else f"{text}."
     ]
-    after = len(found.trials) - 1 - best.number
+    after = sum(
+        trial.number > best.number for trial, _ in rest
+    )  # those without a value did not fail to improve
     lines.append(
         f"It was found in trial {best.number}; the {after} {'trial' if after == 1 else 'trials'} after it did not "
         f"improve on it."
