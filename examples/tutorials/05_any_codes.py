@@ -13,7 +13,7 @@ circles = data.Circles(size=16)
 rng = np.random.default_rng(0)
 factors = circles.evaluation(1500, rng=rng)
 images = circles.images(factors)
-pixels = images.reshape(len(images), -1)
+pixels = images.reshape(len(images), -1) / 255  # images are bytes
 print(pixels.shape, circles.space.names)
 
 # %%
