@@ -58,6 +58,8 @@ def main() -> int:
         shutil.rmtree(BUILD, ignore_errors=True)
     start = time.monotonic()
     tree, extra, out = BUILD / "source", BUILD / "extra", BUILD / "html"
+    for folder in (out, BUILD / "doctrees"):  # a page that moved would leave links to where it was
+        shutil.rmtree(folder, ignore_errors=True)
     for folder in (tree, extra):
         folder.mkdir(parents=True, exist_ok=True)
     assemble(tree, extra, execute=not asked.without_outputs)

@@ -16,7 +16,7 @@ print(circles.space.names, batch.images.shape, batch.factors[0].round(2))
 from PIL import Image
 
 row = np.concatenate(list(batch.images), axis=2).transpose(1, 2, 0)
-Image.fromarray((row * 255).astype(np.uint8)).resize((8 * 96, 96), Image.Resampling.NEAREST)
+Image.fromarray(row).resize((8 * 96, 96), Image.Resampling.NEAREST)
 
 # %% [markdown]
 # ## Train

@@ -13,7 +13,7 @@ circles = data.Circles(size=16)
 rng = np.random.default_rng(0)
 factors = circles.evaluation(1500, rng=rng)
 images = circles.images(factors)
-pixels = images.reshape(len(images), -1)
+pixels = images.reshape(len(images), -1) / 255  # images are bytes
 print(pixels.shape, circles.space.names)
 
 # %%
@@ -60,7 +60,7 @@ for kind, codes in foreign.items():
     print(f"{kind:14}" + "".join(f"{text:>24}" for text in shown))
 
 # %% [markdown]
-# MIG asks for one latent a factor, and the linear methods have none; MCC asks only for the best correlation, and theirs is high, since a component that tells left from right is nearly
+# MIG asks for one latent a factor, and none of the methods has it. MCC asks only for the best correlation, and that of PCA is high, since a component that tells left from right is nearly
 # a place. The two questions differ, so the answers do. Hoyer sparsity is about the shape of codes and needs no factors.
 #
 # ## From files, in a terminal

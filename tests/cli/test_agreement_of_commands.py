@@ -82,7 +82,7 @@ def test_train_and_sweep_name_each_other(
 
 
 def test_the_files_that_the_readme_names_exist() -> None:
-    named = set(re.findall(r"examples/[\w.]+", (ROOT / "README.md").read_text()))
+    named = set(re.findall(r"examples/[\w./]+", (ROOT / "README.md").read_text()))
     assert {"examples/circles.yaml", "examples/betas.yaml", "examples/search.yaml"} <= named
     assert all((ROOT / name).is_file() for name in named)
 
