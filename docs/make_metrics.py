@@ -381,8 +381,8 @@ codes; `Score.covers` says which, and so do the commands:
 | SAP | the mean over samples of this number of codes | held-out codes, and machines trained on random halves |
 | explicitness, downstream accuracy | the value of infinitely many codes | the held-out codes, plus what classifiers of all training codes gain over those of two halves |
 | FactorVAE score, beta-VAE score | the value of infinitely many codes and votes, with L as it is | Wilson's, with as many votes as fresh codes would need |
-| IRS | the mean over samples of this number of codes | influence of each sample on quantiles; extreme value theory for the maxima |
-| DCI, its completeness and informativeness | the mean over samples of this number of codes | predictors trained on random halves of the training codes; held-out codes |
+| IRS | no interval: it rests on the largest deviations | one from extreme value theory covered 90 to 98.3 % |
+| DCI, its completeness and informativeness | no interval, since how often it covers has not been counted | `half_samples=6` asks for that of predictors trained on random halves |
 | Gaussian TC | the value of infinitely many codes | the jackknife: its standard error, less its bias |
 | Hoyer sparsity | the value of infinitely many codes | influence of each sample, also on the standard deviations |
 | ELBO, NLL, KL | the value of infinitely many images | a mean over samples |
@@ -391,7 +391,7 @@ codes; `Score.covers` says which, and so do the commands:
 The value itself follows the definition to the letter. Where that is biased, `Score.corrected` has the value less its bias and its interval,
 and both are printed; a plain value outside of that interval has none. Where no interval is known to be honest there is none, and
 `Score.no_interval` says why: heavy tails, a value with too few codes, a latent that is active in some samples only, classifiers that more codes
-would improve by more than the error, nearest neighbours. DCI changes with the number of codes far beyond 10,000, since trees split on chance: compare it at equal numbers only.
+would improve by more than the error, nearest neighbours. MIG, modularity, InfoM and InfoC of fewer than 1,000 codes have none, nor has the FactorVAE score if a value has fewer than 200. DCI changes with the number of codes far beyond 10,000, since trees split on chance: compare it at equal numbers only.
 
 {coverage()}
 """
