@@ -376,6 +376,8 @@ def table(results: dict[str, dict[str, dict[str, float]]]) -> list[str]:
                 text += " *"
             if 0.05 <= each["printed"] < 0.995:
                 text += f" ({100 * each['printed']:.0f} %)"
+            if each["printed"] >= 0.05 and each["repetitions"] < 400:
+                text += f" of {each['repetitions']}"
             cells.setdefault((score, int(n)), {})[kind] = text
     for (score, n), row in cells.items():
         lines.append(f"| {metrics.label_of(score)} | {n:,} | {' | '.join(row.get(k, '-') for k in KINDS)} |")

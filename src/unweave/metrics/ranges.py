@@ -74,7 +74,8 @@ class Ends:
         Near its end a sample follows an extreme value distribution: with E_i sums of i exponential variables, the i-th
         largest is (E_i^c - 1) a / -c, where c = 1 if the codes end at an edge and c -> 0 if they thin out
         exponentially. So E(x_1 - x_m) = a / c (Gamma(m + c) / Gamma(m) - Gamma(1 + c)) and Var x_1 = a^2 / c^2
-        (Gamma(1 + 2c) - Gamma(1 + c)^2). All ends have one c, from the share that x_1 - x_3 has in x_1 - x_11; a is each one's own.
+        (Gamma(1 + 2c) - Gamma(1 + c)^2). All ends have one c, from the share that x_1 - x_3 has in x_1 - x_11;
+        a is each one's own.
 
         Since each comes from ten gaps, which are exponential variables, it is widened as
         Student's t with 20 degrees of freedom is beside the normal distribution.
