@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch.distributions import Independent, Laplace, MultivariateNormal, Normal
 
-from unweave.functional import averaged_to_summed, kl, kl_per_latent, summed_to_averaged
 from unweave import posteriors
+from unweave.functional import averaged_to_summed, kl, kl_per_latent, summed_to_averaged
 from unweave.functional.divergence import NarrowNormal, PathwiseNormal, factorises
 
 
