@@ -254,7 +254,7 @@ def coverage() -> str:
         "printed there is known to cover only as far as the counted rows say. So SAP was counted with 500 codes, InfoMEC with 1,500, explicitness and downstream\n"
         "accuracy with 500 and 1,500, the beta-VAE score with five pairs a vote, the FactorVAE score in one cell. With 400 repetitions the share of a perfect interval has a\n"
         "standard deviation of 1.1. Modularity of `folded, dead, missing` has a truth of 0.75, the largest value that a dead latent leaves, and the\n"
-        "FactorVAE score of `aligned` one of 1: intervals that end there cover 100 % (seen with 41: 0.75, 1.000). Made by\n"
+        "FactorVAE score of `aligned` one of 1: intervals that end there cover 100 %. Made by\n"
         "`python tests/metrics/coverage.py benchmarks/results/coverage.json`, which goes on where it stopped.\n\n"
         + "\n".join(rows)
     )
