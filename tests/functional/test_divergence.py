@@ -4,6 +4,7 @@ import pytest
 import torch
 from torch.distributions import Independent, Laplace, MultivariateNormal, Normal
 
+from unweave import posteriors
 from unweave.functional import averaged_to_summed, kl, kl_per_latent, summed_to_averaged
 from unweave.functional.divergence import NarrowNormal, PathwiseNormal, factorises
 
@@ -119,3 +120,23 @@ def test_wide_normals_are_those_of_pytorch_to_the_last_digit() -> None:
     z = torch.randn(50, 3, generator=torch.Generator().manual_seed(1))
     mean, scale = 0.3 * z.flip(0), z.abs() + 1e-9
     assert torch.equal(NarrowNormal(mean, scale).log_prob(z), Normal(mean, scale).log_prob(z))
+
+
+@pytest.mark.parametrize("name", ["DiagonalNormal", "IsotropicNormal", "FullNormal"])
+@pytest.mark.parametrize("log_variance", [-88.0, -100.0])
+def test_the_density_of_a_narrow_posterior_is_finite_with_its_gradients(
+    name: str, log_variance: float
+) -> None:
+    """At the mean it is the sum of -(log_variance + log 2 pi) / 2, whose slope is -1/2 in each log-variance."""
+    posterior = getattr(posteriors, name)(2)
+    widths = slice(2, 3 if name == "IsotropicNormal" else 4)
+    features = torch.zeros(1, posterior.features)
+    features[:, widths] = log_variance
+    features.requires_grad_()
+    value = posterior(features).log_prob(torch.zeros(1, 2))
+    value.sum().backward()
+    assert value.item() == pytest.approx(-log_variance - math.log(2 * math.pi), rel=1e-6)
+    assert features.grad is not None
+    expected = torch.zeros_like(features.grad)
+    expected[:, widths] = -1.0 if name == "IsotropicNormal" else -0.5
+    assert torch.equal(features.grad, expected)

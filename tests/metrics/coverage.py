@@ -17,7 +17,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
@@ -355,7 +355,7 @@ def count(
         rng = np.random.default_rng([seed, repetition])
         codes = KINDS[kind](n, np.random.default_rng([5, 0]) if case.fixed else rng)
         for key, score in case.measure(*codes, rng).items():
-            found.setdefault(key, Tally()).add(score, lambda score=score, key=key: truth.of(score, key))
+            found.setdefault(key, Tally()).add(score, partial(truth.of, score, key))
     return {key: tally.cell(repetitions, seed) for key, tally in found.items()}
 
 
@@ -376,6 +376,8 @@ def table(results: dict[str, dict[str, dict[str, float]]]) -> list[str]:
                 text += " *"
             if 0.05 <= each["printed"] < 0.995:
                 text += f" ({100 * each['printed']:.0f} %)"
+            if each["printed"] >= 0.05 and each["repetitions"] < 400:
+                text += f" of {each['repetitions']}"
             cells.setdefault((score, int(n)), {})[kind] = text
     for (score, n), row in cells.items():
         lines.append(f"| {metrics.label_of(score)} | {n:,} | {' | '.join(row.get(k, '-') for k in KINDS)} |")

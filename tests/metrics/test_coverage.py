@@ -27,7 +27,7 @@ NONE = [
     ("mig", "heavy tails", 1_500),
     ("mig", "aligned", 900),
     ("infomec", "aligned", 500),
-    ("irs", "normal noise", 3_000),
+    ("irs", "aligned", 1_500),
     ("factor_vae_score samples=5", "aligned", 500),
     ("modularity", "heavy tails, rare classes", 1_500),
     ("irs", "heavy tails, rare classes", 1_500),

@@ -36,7 +36,7 @@ def literal(
 
 
 def test_perfect_codes_score_one_whatever_their_order_and_scale() -> None:
-    v = cube()
+    v = np.tile(cube(), (5, 1))  # 320 codes of each value
     score = factor_vae_score(
         v[:, [2, 0, 1]] * [100, 1, 0.1], v, np.random.default_rng(0), samples=30, prune=0
     )

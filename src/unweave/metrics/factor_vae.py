@@ -76,8 +76,9 @@ def factor_vae_score(
 
     The interval covers the value of infinitely many codes and votes: it is Wilson's for that accuracy, with the votes
     counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves. There
-    is none if a value has fewer codes than a vote looks at, or than 200: its votes repeat codes, which then vary too
-    little; and none with heavy tails, where a single code decides the variance that a latent is divided by.
+    is none if a value has fewer than 200 codes, or ten times as many as a vote looks at: votes within the blocks that
+    show how codes vary would repeat them (of 300 codes a value, intervals covered 99.5 %); and
+    none with heavy tails, where a single code decides the variance that a latent is divided by.
 
     Collapsed latents take no part. With ``scales`` these are the ones with mean scale^2 > 0.95 times the prior's
     variance (posterior = prior, FAC appendix B); without, those whose codes vary less than ``prune`` times the most
@@ -130,7 +131,7 @@ def factor_vae_score(
         constants["discrete"] = np.flatnonzero(of_classes).tolist()
     if not active.any():
         return _empty(mode, protocol, len(sizes), constants)
-    least = max(protocol.samples, FEWEST)
+    least = max(BLOCKS * protocol.samples, FEWEST)
     votes_ = plan_votes(classes, sizes, protocol, rng, plan_groups, least=least, interval=interval)
     if votes_.blocks is not None and _heavy(codes[:, active & ~of_classes]):
         votes_ = Votes(votes_.plan, None, "a single code decides the variance of a latent: heavy tails")

@@ -71,8 +71,17 @@ class Ends:
     def errors(self) -> Floats:
         """The standard deviation, over samples, of the least and of the largest code of each latent, (2, latents).
 
-        See :func:`maximum_errors`. Since each comes from ten gaps, which are exponential variables, it is widened as
+        Near its end a sample follows an extreme value distribution: with E_i sums of i exponential variables, the i-th
+        largest is (E_i^c - 1) a / -c, where c = 1 if the codes end at an edge and c -> 0 if they thin out
+        exponentially. So E(x_1 - x_m) = a / c (Gamma(m + c) / Gamma(m) - Gamma(1 + c)) and Var x_1 = a^2 / c^2
+        (Gamma(1 + 2c) - Gamma(1 + c)^2). All ends have one c, from the share that x_1 - x_3 has in x_1 - x_11;
+        a is each one's own.
+
+        Since each comes from ten gaps, which are exponential variables, it is widened as
         Student's t with 20 degrees of freedom is beside the normal distribution.
+
+        References:
+            Weissman 1978, "Estimation of parameters and large quantiles based on the k largest observations".
 
         Example:
             >>> Ends.of(np.random.default_rng(0).uniform(size=(1000, 200))).errors().mean(axis=1).round(4).tolist()
@@ -183,32 +192,6 @@ def shifted_counts(fine: Integers, bins: int, outward: Floats, classes: Integers
     above *= (edges - at)[..., None]
     above += below
     return above[:, :, 1:] - above[:, :, :-1]
-
-
-def maximum_errors(values: Floats) -> Floats:
-    """The standard deviation, over samples, of the maximum of each column of ``values`` (n, columns), (columns,).
-
-    Near its end a sample follows an extreme value distribution: with E_i sums of i exponential variables, the i-th
-    largest is (E_i^c - 1) a / -c, where c = 1 if the codes end at an edge and c -> 0 if they thin out exponentially.
-    So E(x_1 - x_m) = a / c (Gamma(m + c) / Gamma(m) - Gamma(1 + c)) and Var x_1 = a^2 / c^2 (Gamma(1 + 2c) -
-    Gamma(1 + c)^2). All columns have one c, from the share that x_1 - x_3 has in x_1 - x_11; a is each one's own.
-
-    Args:
-        values: (n, columns), more than 11 rows.
-
-    References:
-        Weissman 1978, "Estimation of parameters and large quantiles based on the k largest observations".
-
-    Example:
-        >>> rng = np.random.default_rng(0)
-        >>> flat = maximum_errors(rng.uniform(size=(1000, 200))).mean()
-        >>> normal = maximum_errors(rng.normal(size=(1000, 200))).mean()
-        >>> round(float(flat), 4), round(float(normal), 1)
-        (0.001, 0.3)
-
-    """
-    top = -np.sort(-np.partition(values, len(values) - 11, axis=0)[-11:], axis=0)
-    return _errors_of_maxima(top, values.std(axis=0))
 
 
 def _errors_of_maxima(top: Floats, deviation: Floats) -> Floats:
