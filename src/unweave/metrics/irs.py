@@ -88,7 +88,9 @@ def irs(
     }
     span = no_span(NO_INTERVAL if interval else "")
     if interval and not alive.any():
-        span = Span(low=0.0, high=0.0, corrected=None, no_interval="")  # no latent varies: the score cannot either
+        span = Span(
+            low=0.0, high=0.0, corrected=None, no_interval=""
+        )  # no latent varies: the score cannot either
     return Score("irs", value, range=(-1.0, 1.0), reference="Suter et al. 2019", constants=constants, **span)
 
 
