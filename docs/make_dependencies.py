@@ -87,6 +87,10 @@ WHY = {
     "tensorboard": ("reads back what tensorboardX wrote", "none: it is the reader that users have"),
     "playwright": ("tests of pages, with the system's Chromium", "none"),
     "ziglang": ("compiles the explorer's kernel to WebAssembly", "onnxruntime-web: see above"),
+    "sphinx": ("the site", "mkdocs: abandoned; its Material theme is in maintenance"),
+    "furo": ("theme of the site", "none"),
+    "myst-parser": ("Markdown pages of the site", "none"),
+    "latex2mathml": ("formulas without a script", "MathJax: fetched from a server by default"),
 }
 
 TOP = """# What unweave stands on
@@ -165,15 +169,16 @@ def page() -> str:
     groups = requirements()
     head = "| package | for | licence | size | tried instead |\n|---|---|---|---|---|\n"
     sizes = {
-        key: sum(map(_known, names)) for key, names in groups.items() if key not in ("always", "dev", "all")
+        key: sum(map(_known, names)) for key, names in groups.items() if key not in ("always", "dev", "docs", "all")
     }
     heavy = ", ".join(
         f"{key} {size:.0f} MB" for key, size in sorted(sizes.items(), key=lambda x: -x[1]) if size > 30
     )
     parts = [TOP.format(heavy=heavy), "\n## Always\n\n" + head + "\n".join(map(row, groups["always"])) + "\n"]
-    extras = [name for key, names in groups.items() if key not in ("always", "dev", "all") for name in names]
+    extras = [name for key, names in groups.items() if key not in ("always", "dev", "docs", "all") for name in names]
     parts.append("\n## Extras\n\n" + head + "\n".join(map(row, dict.fromkeys(extras))) + "\n")
-    parts.append("\n## Developers (`dev`)\n\n" + head + "\n".join(map(row, groups["dev"])) + "\n")
+    developers = [*groups["dev"], *groups["docs"]]
+    parts.append("\n## Developers (`dev`, `docs`)\n\n" + head + "\n".join(map(row, developers)) + "\n")
     return "".join([*parts, TRACKERS])
 
 
