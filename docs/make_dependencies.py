@@ -169,13 +169,17 @@ def page() -> str:
     groups = requirements()
     head = "| package | for | licence | size | tried instead |\n|---|---|---|---|---|\n"
     sizes = {
-        key: sum(map(_known, names)) for key, names in groups.items() if key not in ("always", "dev", "docs", "all")
+        key: sum(map(_known, names))
+        for key, names in groups.items()
+        if key not in ("always", "dev", "docs", "all")
     }
     heavy = ", ".join(
         f"{key} {size:.0f} MB" for key, size in sorted(sizes.items(), key=lambda x: -x[1]) if size > 30
     )
     parts = [TOP.format(heavy=heavy), "\n## Always\n\n" + head + "\n".join(map(row, groups["always"])) + "\n"]
-    extras = [name for key, names in groups.items() if key not in ("always", "dev", "docs", "all") for name in names]
+    extras = [
+        name for key, names in groups.items() if key not in ("always", "dev", "docs", "all") for name in names
+    ]
     parts.append("\n## Extras\n\n" + head + "\n".join(map(row, dict.fromkeys(extras))) + "\n")
     developers = [*groups["dev"], *groups["docs"]]
     parts.append("\n## Developers (`dev`, `docs`)\n\n" + head + "\n".join(map(row, developers)) + "\n")
