@@ -103,7 +103,7 @@ def test_tune_searches_and_writes_the_same_page(capsys: pytest.CaptureFixture[st
         (["sweep", "nothing.yaml"], "there is no config file nothing.yaml"),
         (["sweep", "search.yaml"], "use unweave tune search.yaml"),
         (["tune", "rates.yaml"], "has no search"),
-        (["sweep", "rates.yaml", "--executor", "slurm"], "unknown executor 'slurm'"),
+        (["sweep", "rates.yaml", "--executor", "slurn"], "unknown executor 'slurn': did you mean slurm?"),
         (["sweep", "rates.yaml", "--track", "wandbb"], "unknown tracker 'wandbb': did you mean wandb?"),
         (["sweep", "rates.yaml", "--metrics", "migg"], "unknown metric 'migg'"),
         (["runs", "list", "mgi>1"], "unknown key 'mgi'"),

@@ -485,8 +485,12 @@ def test_a_closed_terminal_saves_the_run(tmp_path: Path, expected: bytes) -> Non
             if step == 3:
                 os.kill(os.getpid(), signal.SIGHUP)
 
-    with StopOnSignal() as stop:
-        assert run.train(display=HangUp(), stop=stop).status == "interrupted"
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it would be ignored, rightly
+    try:
+        with StopOnSignal() as stop:
+            assert run.train(display=HangUp(), stop=stop).status == "interrupted"
+    finally:
+        signal.signal(signal.SIGHUP, before)
     assert run.train().status == "finished"
     assert (run.folder / status.WEIGHTS).read_bytes() == expected
 
