@@ -35,7 +35,7 @@ slurm-test: $(READY)  ## a sweep on a real SLURM on this machine: Debian's packa
 TRACKERS ?= .trackers
 trackers-test: $(READY)  ## the tests that need MLflow, Weights & Biases and pandas, against the real packages
 	test -x $(TRACKERS)/bin/python || $(BIN)/python -m venv $(TRACKERS)
-	$(TRACKERS)/bin/pip install -q -c constraints.txt -e '.[parquet,trackers]' pytest pytest-timeout tensorboard
+	$(TRACKERS)/bin/pip install -q -c constraints.txt -e '.[parquet,search,trackers]' pytest pytest-timeout tensorboard
 	$(TRACKERS)/bin/pip install -q mlflow wandb pandas
 	$(TRACKERS)/bin/pip install -q --no-deps --upgrade --target $(TRACKERS)/reader wandb==0.23.1
 	OMP_NUM_THREADS=1 UNWEAVE_WANDB_READER=$(abspath $(TRACKERS))/reader/wandb/sdk/internal/datastore.py \
