@@ -4,12 +4,14 @@
 python docs/make_results.py
 """
 
+import tomllib
 from collections import Counter
 from pathlib import Path
 
 from unweave.papers import linked
 from unweave.recipes.catalogue import PAPERS, RECIPES
 from unweave.recipes.published_results import published_results
+from unweave.recipes.report import report_page
 from unweave.recipes.reproduce import chance
 from unweave.recipes.result_pages import cell, is_older, paper_page
 
@@ -21,7 +23,7 @@ INDEX = """\
 Every figure and table of the five papers has a command, `unweave reproduce ID`; `unweave reproduce list` shows all {count} of them. Each
 runs at one of three scales: `smoke` tests that it runs, `small` is what two cores show in minutes (fewer steps, seeds or pixels than the
 paper, stated beside each result), `paper` is the paper's own protocol, for a cluster. `python docs/make_results.py` writes this page and
-those of the papers from the results at the small scale; nothing is written by hand. Pages: {pages}.
+those of the papers from the results at the small scale; nothing is written by hand but the opinions in [the report](report.md): what holds, what holds in part, what does not. Pages: {pages}.
 
 ## How a verdict is computed
 
@@ -87,6 +89,9 @@ def main() -> None:
     pages = ", ".join(f"[{paper.upper()}]({paper}.md)" for paper in PAPERS)
     text = INDEX.format(count=len(RECIPES), pages=pages, tally=tally, older=older) + "\n".join(lines) + "\n"
     (FOLDER / "README.md").write_text(linked(text))
+    opinions = tomllib.loads((FOLDER / "opinions.toml").read_text())
+    report = report_page(PAPERS, list(RECIPES.values()), {result.name: result for result in own}, opinions)
+    (FOLDER / "report.md").write_text(linked(report))
 
 
 if __name__ == "__main__":

@@ -76,7 +76,7 @@ def contents(tutorials: list[str], references: list[str]) -> str:
     others = sorted(set(top) - {"README", "CHANGELOG", "CONTRIBUTING"})
     cards = [str(path.with_suffix("")) for path in sources() if path.parts[0] == "models"]
     examples = [str(path.with_suffix("")) for path in sources() if path.parts[0] == "examples"]
-    results = [f"docs/results/{name}" for name in ("README", "sbd", "fac", "rec", "dec", "isa")]
+    results = [f"docs/results/{name}" for name in ("README", "report", "sbd", "fac", "rec", "dec", "isa")]
     built = [f"docs/{name}" for name in BUILT if name in docs]
     return "\n\n".join(
         [
