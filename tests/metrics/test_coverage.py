@@ -5,6 +5,7 @@ again, which takes hours; ``python tests/metrics/coverage.py RESULTS.json`` does
 and writes the table of docs/metrics.md.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import pytest
 
 from unweave import metrics
 from unweave.metrics import Score
+from unweave.metrics.honest import withheld
 from unweave.metrics.score import AT_THIS_NUMBER
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -125,3 +127,33 @@ def test_coverage_of_means() -> None:
             found.setdefault(name, []).append(scores[name])
     for name, truth in (("nll", 10.0), ("kl", 6.0), ("elbo", -16.0)):
         assert 0.93 <= covered(found[name], truth) <= 0.97, name
+
+
+BOUNDARY = {("modularity", "folded, dead, missing")}
+"""Truths at the end of the range: intervals that end there cover always."""
+
+
+def test_what_is_printed_was_counted_and_covers() -> None:
+    """Every cell of 500 codes or more in the results whose interval ``score_all`` would print."""
+    stored = Path(__file__).parents[2] / "benchmarks" / "results" / "coverage.json"
+    printed = 0
+    for key, cells in json.loads(stored.read_text()).items():
+        _, kind, n = key.split("|")
+        for name, cell in cells.items():
+            score = withheld(Score(name.split(" ")[0], 0.5, 0.4, 0.6), int(n))
+            if cell["printed"] >= 0.05 and score.low is not None and (name, kind) not in BOUNDARY:
+                printed += 1
+                assert cell["repetitions"] == 400, (key, name)
+                assert 0.92 <= cell["covered"] <= 0.98, (key, name, cell)
+    assert printed > 80
+
+
+@pytest.mark.parametrize("name", ["sap", "explicitness", "downstream_accuracy", "beta_vae_score"])
+def test_the_table_leaves_out_what_was_not_counted(name: str) -> None:
+    z, v = harness.aligned(1_600, np.random.default_rng(0))
+    score = metrics.score_all(metrics.Encoded.of(z, v), [name])[name]
+    assert score.low is None
+    assert score.corrected is None
+    assert score.no_interval.startswith("how often it covers")
+    direct = metrics.score_all(metrics.Encoded.of(z, v), [name], interval=False)[name]
+    assert score.value == direct.value

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.feature_selection import mutual_info_classif
 
 from unweave import metrics
 from unweave.cli import cli
@@ -103,6 +104,18 @@ def test_neighbours_of_repeated_rows() -> None:
     exact = metrics.mig(v * 1.0, v, mode="disentangle").value
     table = metrics.mig(v * 1.0, v, interval=False).value
     assert exact == pytest.approx(table, abs=1e-9), "few values are classes, and counted"
+
+
+def test_neighbours_of_few_rows() -> None:
+    """Sixty values are no more classes than a thousand: each latent would know every factor, and the gap be 0."""
+    z, v = sample(60)
+    with pytest.raises(UnweaveError, match="nearest neighbours need codes that differ"):
+        metrics.mig(np.repeat(z, 20, axis=0), np.repeat(v, 20, axis=0), mode="disentangle")
+    found = metrics.mig(z, v, mode="disentangle").constants["mutual_information"]
+    for j, code in enumerate(z.T):
+        for k, column in enumerate(v.T):
+            expected = mutual_info_classif(code[:, None], column, random_state=0)[0]
+            assert found[j][k] == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["beta_vae_score", "irs", "factor_vae_score"])

@@ -196,8 +196,10 @@ def information_of(counts: Floats) -> Floats:
 def neighbour_information(codes: Floats, classes: Integers) -> Floats:
     """I(z_j; v_k) in nats by the distance to the third nearest code of the same class, (latents, K).
 
-    A latent with at most 64 values is one of classes, whose frequencies are counted. Distances between copies of a
-    continuous code are 0, from which nothing can be estimated: copies are an error.
+    A latent with at most 64 values, most of them shared by samples, is one of classes, whose frequencies are counted.
+    Distances between copies of a continuous code are 0, from which nothing can be estimated: copies are an error. So
+    are few rows, each of them given several times, if a latent has a value of its own for each row: counted as
+    classes, every such latent would know all of every factor.
 
     References:
         Ross 2014, "Mutual information between discrete and continuous data sets", as in scikit-learn.
@@ -211,14 +213,17 @@ def neighbour_information(codes: Floats, classes: Integers) -> Floats:
     from sklearn.feature_selection import mutual_info_classif
 
     information = np.empty((codes.shape[1], classes.shape[1]))
+    rows, combinations = len(np.unique(np.hstack([codes, classes]), axis=0)), len(np.unique(classes, axis=0))
     for j, code in enumerate(codes.T):
         values, cells = np.unique(code, return_inverse=True)
-        if len(values) <= CONTINUOUS_VALUES:
+        differ = len(values) >= 0.9 * len(code)
+        copied = len(values) == rows > combinations
+        if len(values) <= CONTINUOUS_VALUES and not differ and not copied:
             binned = cells.reshape(1, -1).astype(np.int64)
             sizes = tuple(int(size) + 1 for size in classes.max(axis=0))
             information[j] = JointCounts.of(binned, len(values), classes, sizes).information[0]
             continue
-        if len(values) < 0.9 * len(code):
+        if not differ:
             raise UnweaveError(
                 f"nearest neighbours need codes that differ, latent {j} has {len(values)} values in {len(code)} "
                 f"samples: give every image once, or count bins"
