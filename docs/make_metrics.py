@@ -29,7 +29,7 @@ from unweave.metrics import (
     score_all,
     sensitivity,
 )
-from unweave.metrics.honest import COUNTED
+from unweave.metrics.interval_limits import COUNTED
 from unweave.plots import comparison, save
 from unweave.plots.metrics import bars, responses, sensitivity_curves
 from unweave.plots.sweeps import agreement_map
@@ -406,7 +406,7 @@ and both are printed; a plain value outside of that interval has none. Where no 
 would improve by more than the error, nearest neighbours. MIG, modularity, InfoM and InfoC of fewer than 1,000 codes have none, nor has the FactorVAE score if a value has fewer than 200, or than ten times L. DCI changes with the number of codes far beyond 10,000, since trees split on chance: compare it at equal numbers only.
 
 `score_all`, `unweave score` and `unweave evaluate` print an interval only where it was counted how often it covers, and this was 92 to 98 %
-(`unweave.metrics.honest.COUNTED`, which a test compares with the counts below): {withheld_intervals()}. A function on its own,
+(`unweave.metrics.interval_limits.COUNTED`, which a test compares with the counts below): {withheld_intervals()}. A function on its own,
 `metrics.sap(codes, factors)`, still computes its interval.
 
 {coverage()}

@@ -14,7 +14,7 @@ import pytest
 
 from unweave import metrics
 from unweave.metrics import Score
-from unweave.metrics.honest import withheld
+from unweave.metrics.interval_limits import withheld
 from unweave.metrics.score import AT_THIS_NUMBER
 
 sys.path.insert(0, str(Path(__file__).parent))

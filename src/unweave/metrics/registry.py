@@ -23,9 +23,9 @@ from unweave.metrics.downstream import downstream_accuracy
 from unweave.metrics.explicitness import explicitness
 from unweave.metrics.factor_vae import factor_vae_score
 from unweave.metrics.gaps import dcimig, jemmig, mcc, mig_sup
-from unweave.metrics.honest import withheld
 from unweave.metrics.hoyer import hoyer
 from unweave.metrics.infomec import infomec
+from unweave.metrics.interval_limits import withheld
 from unweave.metrics.irs import irs
 from unweave.metrics.metric import ARRAYS, Answer, AnyMetric, Encoded, FunctionMetric, Metric
 from unweave.metrics.mig import mig
