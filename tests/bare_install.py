@@ -143,7 +143,17 @@ def check() -> int:
 
 
 if __name__ == "__main__":
-    known = ("h5py", "ray", "optuna", "duckdb", "onnx", "tensorboardX")
+    known = (
+        "h5py",
+        "ray",
+        "submitit",
+        "optuna",
+        "duckdb",
+        "onnx",
+        "onnxscript",
+        "onnxruntime",
+        "tensorboardX",
+    )
     extras = [name for name in known if importlib.util.find_spec(name)]
     if extras:
         sys.exit(f"this environment has {', '.join(extras)}: it is not one without extras")
