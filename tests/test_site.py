@@ -82,6 +82,13 @@ def test_the_reference_describes_every_public_object_once() -> None:
         assert set(reference.public(made)) <= objects, module
 
 
+def test_an_example_in_the_text_of_a_docstring_is_code_and_no_quotation() -> None:
+    shown = "\n\n".join(reference.pages().values())
+    rest = re.sub(r"^ *```pycon\n.*?^ *```", "", shown, flags=re.MULTILINE | re.DOTALL)
+    assert rest != shown
+    assert not re.findall(r"^ *>>> .*", rest, re.MULTILINE)
+
+
 def test_every_command_is_on_its_page() -> None:
     page = commands.page()
     for name in cli.commands:

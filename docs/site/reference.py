@@ -214,7 +214,10 @@ def _markdown(text: str) -> str:
     text = _ROLE.sub(lambda found: f"{{py:obj}}`{found[1]}`", text)
     lines = []
     for block in re.split(r"\n\n", text):
-        shown = textwrap.indent(textwrap.dedent(block), "    ") if _is_indented(block) else cited(block)
+        if textwrap.dedent(block).startswith(">>> "):  # to Markdown, nested quotations
+            shown = f"```pycon\n{textwrap.dedent(block)}\n```"
+        else:
+            shown = textwrap.indent(textwrap.dedent(block), "    ") if _is_indented(block) else cited(block)
         lines.append(shown)
     return "\n\n".join(lines).strip("\n")
 
