@@ -245,3 +245,28 @@ def test_a_message_while_images_are_counted_appears_above_the_bar(
     assert "50/50" in left[-2] and left[-2].startswith("encoding")
     assert sum("encoding" in line for line in left) == 1, "no bar is left behind"
     assert all(len(line) <= width for line in left)
+
+
+@pytest.mark.parametrize("at_terminal", [False, True])
+def test_a_long_message_is_one_line_in_a_file_and_is_wrapped_between_words_on_a_terminal(
+    at_terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=at_terminal, width=60, color_system=None, soft_wrap=True)
+    monkeypatch.setattr(terminal, "error_console", lambda: console)
+    logger = logging.getLogger("unweave")
+    before, level = logger.handlers, logger.level
+    message = (
+        "50 of 201 images are grey, the others in colour: all become colour (data.channels=1: all [grey])"
+    )
+    try:
+        terminal.prepare_logging(quiet=False)
+        logger.info(message)
+    finally:
+        logger.handlers = before
+        logger.setLevel(level)
+    if at_terminal:
+        lines = written.getvalue().splitlines()
+        assert len(lines) == 2 and " ".join(line.rstrip() for line in lines) == message
+    else:
+        assert written.getvalue() == message + "\n"

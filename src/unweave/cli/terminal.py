@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.text import Text
 
 from unweave.console import console, error_console
@@ -113,11 +112,25 @@ def counting(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]
 
 def prepare_logging(quiet: bool) -> None:
     """Log messages of the library on standard error, one line each; only errors if ``quiet``."""
-    handler = RichHandler(console=error_console(), show_time=False, show_path=False, show_level=False)
+    handler = _Messages()
     handler.addFilter(_make_visible)
     logger = logging.getLogger("unweave")
     logger.handlers = [handler]
     logger.setLevel(logging.ERROR if quiet else logging.INFO)
+
+
+class _Messages(logging.Handler):
+    """Messages on standard error, above bars that are drawn there; wrapped between words on a terminal only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.console = error_console()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self.console.print(Text(self.format(record)), soft_wrap=not self.console.is_terminal)
+        except Exception:
+            self.handleError(record)
 
 
 def _make_visible(record: logging.LogRecord) -> bool:
