@@ -14,6 +14,7 @@ from rich.console import Console
 
 from unweave import reports
 from unweave.cli import cli, main, terminal
+from unweave.metrics import Score
 from unweave.runs.config import Config
 from unweave.runs.fitting import fitted
 from unweave.runs.study import load
@@ -270,3 +271,27 @@ def test_a_long_message_is_one_line_in_a_file_and_is_wrapped_between_words_on_a_
         assert len(lines) == 2 and " ".join(line.rstrip() for line in lines) == message
     else:
         assert written.getvalue() == message + "\n"
+
+
+@pytest.mark.parametrize(
+    ("at_terminal", "width", "columns"),
+    [
+        (True, 120, ["score", "value", "95 % interval", "range", "better"]),
+        (True, 60, ["score", "value", "95 % interval", "better"]),
+        (True, 50, ["score", "value", "95 % interval"]),
+        (False, 60, ["score", "value", "95 % interval", "range", "better"]),
+    ],
+)
+def test_the_table_of_scores_leaves_out_columns_on_a_narrow_terminal_only(
+    at_terminal: bool,
+    width: int,
+    columns: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(terminal, "_output", Console(force_terminal=at_terminal, width=width))
+    score = Score("latents_used", -2152.124, low=-2156.431, high=-2147.817, range=(None, None))
+    terminal.print_scores({"latents_used": score}, quiet=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert re.split("  +", lines[0]) == columns
+    assert not at_terminal or max(map(len, lines)) <= width

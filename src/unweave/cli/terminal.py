@@ -38,11 +38,17 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    """How many columns of a terminal the table takes."""
+    return sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True)) - 2
+
+
 def print_scores(scores: "Mapping[str, Score]", *, quiet: bool) -> None:
     """Print scores as a table with their 95 % intervals, their range and which end of the range is better.
 
     Values that are biased have a corrected one beside them, to which the interval belongs. Below the table it says
-    which intervals are not of the value of infinitely many codes, and why one is missing.
+    which intervals are not of the value of infinitely many codes, and why one is missing. On a terminal that is too
+    narrow for the table, the range is left out, and then which end is better.
     """
     if quiet:
         return
@@ -61,6 +67,10 @@ def print_scores(scores: "Mapping[str, Score]", *, quiet: bool) -> None:
             missing.setdefault(score.no_interval, []).append(name)
         elif low is not None and score.covers:
             covered.setdefault(score.covers, []).append(name)
+    for column in (-2, -1):
+        if _output.is_terminal and _width(rows) > _output.width:
+            for row in rows:
+                del row[column]
     print_table(rows)
     for what, names in covered.items():
         print_line(f"the interval of {', '.join(names)} covers {what}")
