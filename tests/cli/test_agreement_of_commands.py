@@ -14,6 +14,7 @@ from rich.console import Console
 
 from unweave import reports
 from unweave.cli import cli, main, terminal
+from unweave.metrics import Score
 from unweave.runs.config import Config
 from unweave.runs.fitting import fitted
 from unweave.runs.study import load
@@ -245,3 +246,52 @@ def test_a_message_while_images_are_counted_appears_above_the_bar(
     assert "50/50" in left[-2] and left[-2].startswith("encoding")
     assert sum("encoding" in line for line in left) == 1, "no bar is left behind"
     assert all(len(line) <= width for line in left)
+
+
+@pytest.mark.parametrize("at_terminal", [False, True])
+def test_a_long_message_is_one_line_in_a_file_and_is_wrapped_between_words_on_a_terminal(
+    at_terminal: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=at_terminal, width=60, color_system=None, soft_wrap=True)
+    monkeypatch.setattr(terminal, "error_console", lambda: console)
+    logger = logging.getLogger("unweave")
+    before, level = logger.handlers, logger.level
+    message = (
+        "50 of 201 images are grey, the others in colour: all become colour (data.channels=1: all [grey])"
+    )
+    try:
+        terminal.prepare_logging(quiet=False)
+        logger.info(message)
+    finally:
+        logger.handlers = before
+        logger.setLevel(level)
+    if at_terminal:
+        lines = written.getvalue().splitlines()
+        assert len(lines) == 2 and " ".join(line.rstrip() for line in lines) == message
+    else:
+        assert written.getvalue() == message + "\n"
+
+
+@pytest.mark.parametrize(
+    ("at_terminal", "width", "columns"),
+    [
+        (True, 120, ["score", "value", "95 % interval", "range", "better"]),
+        (True, 60, ["score", "value", "95 % interval", "better"]),
+        (True, 50, ["score", "value", "95 % interval"]),
+        (False, 60, ["score", "value", "95 % interval", "range", "better"]),
+    ],
+)
+def test_the_table_of_scores_leaves_out_columns_on_a_narrow_terminal_only(
+    at_terminal: bool,
+    width: int,
+    columns: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(terminal, "_output", Console(force_terminal=at_terminal, width=width))
+    score = Score("latents_used", -2152.124, low=-2156.431, high=-2147.817, range=(None, None))
+    terminal.print_scores({"latents_used": score}, quiet=False)
+    lines = capsys.readouterr().out.splitlines()
+    assert re.split("  +", lines[0]) == columns
+    assert not at_terminal or max(map(len, lines)) <= width

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import click
 from rich.console import Console
-from rich.logging import RichHandler
 from rich.text import Text
 
 from unweave.console import console, error_console
@@ -39,11 +38,17 @@ def print_table(rows: Sequence[Sequence[str]]) -> None:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
+def _width(rows: Sequence[Sequence[str]]) -> int:
+    """How many columns of a terminal the table takes."""
+    return sum(max(map(len, column)) + 2 for column in zip(*rows, strict=True)) - 2
+
+
 def print_scores(scores: "Mapping[str, Score]", *, quiet: bool) -> None:
     """Print scores as a table with their 95 % intervals, their range and which end of the range is better.
 
     Values that are biased have a corrected one beside them, to which the interval belongs. Below the table it says
-    which intervals are not of the value of infinitely many codes, and why one is missing.
+    which intervals are not of the value of infinitely many codes, and why one is missing. On a terminal that is too
+    narrow for the table, the range is left out, and then which end is better.
     """
     if quiet:
         return
@@ -62,6 +67,10 @@ def print_scores(scores: "Mapping[str, Score]", *, quiet: bool) -> None:
             missing.setdefault(score.no_interval, []).append(name)
         elif low is not None and score.covers:
             covered.setdefault(score.covers, []).append(name)
+    for column in (-2, -1):
+        if _output.is_terminal and _width(rows) > _output.width:
+            for row in rows:
+                del row[column]
     print_table(rows)
     for what, names in covered.items():
         print_line(f"the interval of {', '.join(names)} covers {what}")
@@ -113,11 +122,25 @@ def counting(title: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]
 
 def prepare_logging(quiet: bool) -> None:
     """Log messages of the library on standard error, one line each; only errors if ``quiet``."""
-    handler = RichHandler(console=error_console(), show_time=False, show_path=False, show_level=False)
+    handler = _Messages()
     handler.addFilter(_make_visible)
     logger = logging.getLogger("unweave")
     logger.handlers = [handler]
     logger.setLevel(logging.ERROR if quiet else logging.INFO)
+
+
+class _Messages(logging.Handler):
+    """Messages on standard error, above bars that are drawn there; wrapped between words on a terminal only."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.console = error_console()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        try:
+            self.console.print(Text(self.format(record)), soft_wrap=not self.console.is_terminal)
+        except Exception:
+            self.handleError(record)
 
 
 def _make_visible(record: logging.LogRecord) -> bool:
