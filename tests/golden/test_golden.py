@@ -28,6 +28,7 @@ TINY = [
     ),
 ]
 SMALL_DECODER = ["decoder.channels=[4,4,4]", "decoder.hidden=[8]"]
+SMOOTH = ["optimizer.eps=1", "critic_optimizer.eps=1"]
 CIRCLES = ["data=circles", *TINY]
 SQUARES = ["data=XYSquares", *TINY]
 
@@ -97,8 +98,27 @@ RUNS: dict[str, list[str]] = {
     "held-out": [*SQUARES, *SMALL_DECODER, "sampling=HeldOut", "sampling.factors=[x_r,y_g]"],
     "infogan": ["data=circles", "data.size=32", "steps=2", "batch_size=4", "model=InfoGAN"],
     "infowgangp": ["data=circles", "data.size=32", "steps=2", "batch_size=4", "model=InfoWGANGP"],
+    "dcgan-smooth": ["data=circles", *TINY[:4], "encoder=DCGAN", "decoder=DCGAN", *SMOOTH[:1]],
+    "infogan-smooth": [
+        "data=circles",
+        "data.size=32",
+        "steps=2",
+        "batch_size=4",
+        "model=InfoGAN",
+        "seed=1",
+        *SMOOTH,
+    ],
+    "infowgangp-smooth": [
+        *("data=circles", "data.size=32", "steps=2", "batch_size=4", "model=InfoWGANGP"),
+        *SMOOTH,
+    ],
 }
 """Short runs through every objective, prior, network, likelihood and pairing."""
+
+NORMALISED = ("dcgan", "infogan", "infowgangp")
+"""Runs that depend on the processor after their first step. A bias before a batch normalisation has a gradient of zero
+but for rounding, and the first step of Adam divides that rounding by itself. Of these the first record is compared,
+and of the same networks with a larger eps (``-smooth``), which lets rounding stay small, everything."""
 
 SCORED = ("default", "ada", "isa")
 """Those of them that are scored as well."""
@@ -238,8 +258,11 @@ def assert_close(found: Any, expected: Any, where: str = "") -> None:
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_short_run_ends_where_it_ended_before(name: str, tmp_path: Path) -> None:
-    found = json.loads(json.dumps(one_run(name, tmp_path)))
-    assert_close(found, EXPECTED["runs"][name], name)
+    found, expected = json.loads(json.dumps(one_run(name, tmp_path))), EXPECTED["runs"][name]
+    if name in NORMALISED:
+        assert set(found["weights"]) == set(expected["weights"])
+        found, expected = found["history"][:1], expected["history"][:1]
+    assert_close(found, expected, name)
 
 
 def test_identities_and_labels_are_those_of_before() -> None:
