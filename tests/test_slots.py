@@ -79,7 +79,7 @@ def test_names_are_compared_without_case_hyphen_underscore() -> None:
 
 
 def test_unknown_lists_what_there_is_even_without_a_near_name() -> None:
-    assert str(unknown("prior", "xyz", ["B", "A"])) == "unknown prior 'xyz': (there are: A, B)"
+    assert str(unknown("prior", "xyz", ["B", "A"])) == "unknown prior 'xyz' (there are: A, B)"
 
 
 def test_choices_with_equal_content_are_equal() -> None:

@@ -52,7 +52,7 @@ def plain(name: str) -> str:
     return "".join(c for c in name.lower() if c not in "-_ ")
 
 
-def unknown(kind: str, name: str, choices: Iterable[str]) -> UnweaveError:
+def unknown(kind: str, name: str, choices: Iterable[str], also: str = "") -> UnweaveError:
     """An error for an unknown name; it suggests the nearest known names.
 
     Example:
@@ -62,8 +62,8 @@ def unknown(kind: str, name: str, choices: Iterable[str]) -> UnweaveError:
     choices = sorted(choices)
     by_plain = {plain(c): c for c in choices}
     near = [by_plain[n] for n in difflib.get_close_matches(plain(name), by_plain, n=2, cutoff=0.6)]
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return UnweaveError(f"unknown {kind} {name!r}: {hint}(there are: {', '.join(choices) or 'none'})")
+    hint = f": did you mean {' or '.join(near)}?" if near else ""
+    return UnweaveError(f"unknown {kind} {name!r}{hint} (there are: {', '.join(choices) or 'none'}{also})")
 
 
 def check_choice(kind: str, given: object, choices: Collection[str]) -> None:

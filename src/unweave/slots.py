@@ -107,6 +107,7 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
         group: of the entry points.
         base: the class that a part from outside must inherit from.
         parts: what unweave itself offers.
+        otherwise: what an error says after the names, if something else may be given too.
 
     Example:
         >>> class Scale:
@@ -117,11 +118,14 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
         30.0
     """
 
-    def __init__(self, name: str, group: str, base: type, parts: Mapping[str, type[Part]]) -> None:
+    def __init__(
+        self, name: str, group: str, base: type, parts: Mapping[str, type[Part]], *, otherwise: str = ""
+    ) -> None:
         self.name = name
         self.group = group
         self.base = base
         self.parts = dict(parts)
+        self.otherwise = otherwise
         for part in self.parts.values():
             _check_constructor(name, part)
             _remember_options(part)
@@ -169,7 +173,7 @@ class Slot(Mapping[str, type[Part]], Generic[Part]):
         if plain(name) in by_plain:
             return by_plain[plain(name)], self[by_plain[plain(name)]]
         if not is_reference(name):
-            raise unknown(self.name, name, self)
+            raise unknown(self.name, name, self, self.otherwise)
         found = import_object(name, code)
         return absolute(name), self._checked(name, found)
 

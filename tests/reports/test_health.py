@@ -111,6 +111,20 @@ def test_a_blank_model_that_uses_no_latent_has_not_learned() -> None:
     assert headline(COLLAPSED, ("x", "y"), 10, found) == found.sentence
 
 
+def test_a_code_that_is_silent_after_a_few_steps_has_not_collapsed_but_not_begun() -> None:
+    """Eight steps of a broadcast VAE were called collapsed, as if it had lost something."""
+    eight = Evidence("finished", 0.01, 0.0, -0.1, [(step, 7900.0) for step in range(1, 9)], [(8, 0.01)])
+    found = judge(eight)
+    assert (found.verdict, found.is_blank, found.has_learned) == ("under-trained", True, False)
+    assert found.sentence == (
+        "The model is under-trained: it was trained for 8 steps only. "
+        "No latent is used yet, so its other scores mean nothing."
+    )
+    for last, verdict in ((200, "under-trained"), (201, "collapsed")):
+        assert judge(dataclasses.replace(eight, losses=[(1, 7900.0), (last, 7900.0)])).verdict == verdict
+    assert judge(dataclasses.replace(eight, kls=[(4, 14.0), (8, 0.01)])).verdict == "collapsed", "it was lost"
+
+
 def test_there_are_twenty() -> None:
     assert len(RUNS) >= 20
 

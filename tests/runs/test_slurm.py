@@ -262,3 +262,19 @@ def test_a_machine_without_slurm_is_told_so(tmp_path: Path, monkeypatch: pytest.
     with pytest.raises(UnweaveError, match="needs SLURM's commands"):
         make("slurm").execute([folder])
     assert not list((tmp_path / "runs" / PLACE).iterdir()), "it was not submitted"
+
+
+@pytest.mark.parametrize("command", ["sweep", "tune", "reproduce"])
+def test_a_machine_without_slurm_gets_no_folder(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = "search: {objective.beta: {low: 1, high: 2}}\n" if command == "tune" else ""
+    study = tmp_path / "study.yaml"
+    study.write_text("base: {data: circles, steps: 1}\n" + space)
+    what = ["sbd-fig4", "--scale", "smoke"] if command == "reproduce" else [str(study)]
+    monkeypatch.setenv("PATH", str(tmp_path))
+    out = tmp_path / "out"
+    ended = CliRunner().invoke(cli.cli, [command, *what, "--executor", "slurm", "--out", str(out)])
+    assert isinstance(ended.exception, UnweaveError)
+    assert "needs SLURM's commands" in str(ended.exception)
+    assert not out.exists()

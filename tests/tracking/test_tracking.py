@@ -190,6 +190,17 @@ def test_a_tracker_that_fails_stops_no_run(
     ).read_bytes()
 
 
+def test_a_tracker_that_failed_is_not_said_to_have_tracked(
+    finished: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "tensorboard").write_text("a file where the folder should be")
+    config = str(finished.folder / "config.yaml")
+    main(["train", config, "--no-report", "--out", str(tmp_path / "a"), "--track", "tensorboard"])
+    said = capsys.readouterr()
+    assert "tracking with tensorboard stopped (" in said.err
+    assert "tracked" not in said.out
+
+
 @pytest.mark.parametrize("tracker", TRACKERS)
 def test_a_missing_package_is_one_sentence_before_training(
     tracker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -149,12 +149,19 @@ def display_and_stop(
 @contextlib.contextmanager
 def tracked_runs(folder: Path, execution: Execution) -> "Iterator[Tracking]":
     """Inside, runs are copied to the tracker of the flags, if there is one; afterwards, how to look at it."""
-    from unweave.tracking import TRACKERS, tracking
+    from unweave.tracking import tracking
 
     with tracking(execution.track, folder) as tracked:
         yield tracked
-    if execution.track is not None:
-        execution.print_line(f"tracked; to look at it: {TRACKERS[execution.track].look(tracked.root)}")
+    tell_where_tracked(tracked, quiet=execution.quiet)
+
+
+def tell_where_tracked(tracked: "Tracking", *, quiet: bool) -> None:
+    """How to look at what was tracked; nothing if there is no tracker, or if it failed, which was told then."""
+    from unweave.tracking import TRACKERS
+
+    if tracked.tracker is not None and not tracked.failed:
+        print_line(f"tracked; to look at it: {TRACKERS[tracked.tracker].look(tracked.root)}", quiet=quiet)
 
 
 def execute(sweep: "Sweep", executor: "Executor", execution: Execution, tracked: "Tracking") -> None:

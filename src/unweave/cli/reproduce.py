@@ -15,6 +15,7 @@ from unweave.errors import UnweaveError
 if TYPE_CHECKING:
     from unweave.recipes.recipe import Recipe, Scale
     from unweave.recipes.reproduce import Cost, Result
+    from unweave.runs.executors.executor import Executor
     from unweave.runs.sweep import Sweep
 
 SLOT_NAMES = (
@@ -207,8 +208,10 @@ def _reproduce(request: Request, execution: Execution) -> None:
     for recipe in request.recipes:
         for stand_in in recipe.stand_ins(scale, changes):
             execution.print_line(f"{recipe.id}: {stand_in.sentence}")
+    executor = execution.make_executor()
+    executor.check()
     sweeps = plan(request.recipes, scale, root, changes)
-    _train(list(sweeps.values()), execution)
+    _train(list(sweeps.values()), executor, execution)
     for recipe in request.recipes:
         with progress(recipe.id, quiet=execution.quiet) as tell:
             kinds = ("png",) if execution.no_report else ("png", "svg", "pdf")
@@ -228,12 +231,11 @@ def _write_page(folder: Path) -> Path:
     return write_result_report(folder)
 
 
-def _train(sweeps: "Sequence[Sweep | None]", execution: Execution) -> None:
+def _train(sweeps: "Sequence[Sweep | None]", executor: "Executor", execution: Execution) -> None:
     """Execute the unfinished runs of several sweeps that share runs, with one display."""
     from unweave.recipes.reproduce import left_to_do, train
 
     members = [member for group in left_to_do(sweeps).values() for member in group]
-    executor = execution.make_executor()
     with (
         tracked_runs(Path("runs"), execution) as tracked,
         display_and_stop(members, tracked, execution, executor) as (tell, stop),

@@ -59,6 +59,7 @@ def sweep(study: str, seeds: int | None, metrics: str | None, dry_run: bool, exe
             execution.print_line(f"{len(planned.todo)} to do, {expected.told} (from {expected.source})")
     if dry_run:
         return
+    executor.check()
     made = Sweep.create(plan, folder, typed_command(), {"refused": refused} if refused else None)
     with tracked_runs(folder, execution) as tracked:
         execute(made, executor, execution, tracked)

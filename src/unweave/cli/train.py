@@ -10,6 +10,7 @@ import click
 from unweave.cli.commands import cli
 from unweave.cli.completion import targets, words_of_train
 from unweave.cli.evaluate import score_run
+from unweave.cli.execution import tell_where_tracked
 from unweave.cli.flags import checked_device, device_flag, out_flag, quiet_flag, threads_flag, track_flag
 from unweave.cli.target import split_target, tell_same_name
 from unweave.cli.terminal import prepare_logging, print_line, print_scores, typed_command
@@ -76,7 +77,7 @@ def train(
     To resume an interrupted run, run the same command again. `unweave options` lists all keys.
     """  # noqa: D301
     from unweave.runs.run import Run, follow
-    from unweave.tracking import TRACKERS, tracking
+    from unweave.tracking import tracking
     from unweave.training.data_parallel import launched
     from unweave.training.display import TerminalDisplay
     from unweave.training.signals import StopOnSignal
@@ -110,8 +111,7 @@ def train(
         _print_outcome(run, outcome, quiet)
         if not no_report:
             _score_and_report(run, device, quiet)
-    if track is not None:
-        print_line(f"tracked; to look at it: {TRACKERS[track].look(tracked.root)}", quiet=quiet)
+    tell_where_tracked(tracked, quiet=quiet)
 
 
 def _config(

@@ -36,8 +36,9 @@ def tune(study: str, target: str | None, trials: int, execution: Execution) -> N
     prepare_logging(execution.quiet)
     plan = load(study)
     folder = execution.folder or Path("runs") / plan.name
-    search = Search(plan, folder, target=target, command=typed_command())
     executor = execution.make_executor()
+    executor.check()
+    search = Search(plan, folder, target=target, command=typed_command())
     execution.print_line(
         f" in {folder}: {search.done} of {trials} trials done, target {search.target}", title=plan.name
     )

@@ -49,7 +49,9 @@ _DATASETS: dict[str, type[Dataset]] = {
         Arrays,
     )
 }
-DATASETS: Slot[Dataset] = Slot("data", "unweave.data", Dataset, _DATASETS)
+DATASETS: Slot[Dataset] = Slot(
+    "data", "unweave.data", Dataset, _DATASETS, otherwise="; no folder or file of that name is here"
+)
 """Data sets by name."""
 
 

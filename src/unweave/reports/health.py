@@ -25,6 +25,9 @@ FALLING = 0.01
 FEWEST = 30
 """Records of the loss from which its slope is read."""
 
+BEGINNING = 200
+"""Steps up to which a code that says nothing is one that has not begun, not one that was lost."""
+
 
 @dataclass(frozen=True)
 class Evidence:
@@ -77,8 +80,9 @@ def judge(seen: Evidence) -> Health:
 
     * *diverged*: the loss or a weight was not finite, or exploded;
     * *collapsed*: KL and number of latents used are both below 0.5, so the code says nothing about the image;
-    * *under-trained*: the loss still falls by more than 1 % of what was learned in the last tenth of training, or
-      reconstructions are hardly better than the mean image although latents are used;
+    * *under-trained*: the same after at most 200 steps without ever having held more; or the loss still falls by more
+      than 1 % of what was learned in the last tenth of training; or reconstructions are hardly better than the mean
+      image although latents are used;
     * *over-regularised*: the loss has settled, but reconstructions explain less than half of the variance;
     * *fine* otherwise; *unknown* without scores.
 
@@ -96,6 +100,13 @@ def judge(seen: Evidence) -> Health:
     if seen.kl is None or seen.latents_used is None or not math.isfinite(seen.kl):
         return Health("unknown", "")
     if seen.kl < SILENT and seen.latents_used < SILENT:
+        if _has_hardly_begun(seen):
+            steps = f"{seen.losses[-1][0]:,} steps"
+            return Health(
+                "under-trained",
+                f"The model is under-trained: it was trained for {steps} only. {_NOTHING}",
+                True,
+            )
         return Health("collapsed", f"The model has collapsed: {_collapse(seen)}")
     is_blank = seen.latents_used < SILENT and seen.explained is not None and seen.explained < BLANK
     found = _on_training(seen)
@@ -105,6 +116,12 @@ def judge(seen: Evidence) -> Health:
 
 
 _NOTHING = "No latent is used yet, so its other scores mean nothing."
+
+
+def _has_hardly_begun(seen: Evidence) -> bool:
+    """Whether a code that says nothing may still learn to: few steps, in which it never held anything."""
+    held = max((kl for _, kl in seen.kls), default=0.0)
+    return bool(seen.losses) and seen.losses[-1][0] <= BEGINNING and held < 4 * SILENT
 
 
 def _on_training(seen: Evidence) -> Health:

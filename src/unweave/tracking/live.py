@@ -35,7 +35,7 @@ class Tracking:
     def __init__(self, tracker: str | None, root: Path) -> None:
         self.tracker, self.root = tracker, root
         self.process: subprocess.Popen[str] | None = None
-        self.warned = False
+        self.failed = False
         if tracker is None:
             return
         try:
@@ -97,8 +97,8 @@ class Tracking:
             self._warn(f"its process ended with code {process.wait()}")
 
     def _warn(self, problem: str) -> None:
-        if not self.warned:
-            self.warned = True
+        if not self.failed:
+            self.failed = True
             logger.warning(
                 "tracking with %s stopped (%s); the runs are not affected, and `unweave runs track RUN --to %s` sends "
                 "the rest",

@@ -66,6 +66,9 @@ class Executor(ABC):
         """Returns when every run has ended, or soon after ``stop`` returns true (the runs are then interrupted)."""
         self._execute(folders, tell, stop, metrics)
 
+    def check(self) -> None:  # noqa: B027 - most executors need nothing
+        """Raise if runs cannot be executed from here, before any folder is created."""
+
     def advice(self) -> str:
         """What to tell the user after a stop."""
         return "stopped; run the same command again to resume"

@@ -78,6 +78,10 @@ class OnSlurm(Executor):
         self.queue = queue or Queue()
         self.left: list[str] = []
 
+    def check(self) -> None:
+        """Raise if SLURM or submitit is missing here."""
+        self.queue.check()
+
     def _execute(self, folders: Sequence[Path], tell: Tell, stop: Stop, metrics: Sequence[str]) -> None:
         watch = _Watch(self, folders, tell, tuple(metrics))
         asked = float("-inf")

@@ -99,13 +99,18 @@ class Queue:
         {}
     """
 
-    def submit(self, submission: Submission, request: Request, arrays: int = 1) -> None:
-        """Submit one job for each run of a submission, as an array."""
-        submitit = _submitit()
+    def check(self) -> None:
+        """Raise if jobs cannot be submitted from this machine."""
+        _submitit()
         if shutil.which("sbatch") is None or shutil.which("srun") is None:
             raise UnweaveError(
                 "the slurm executor needs SLURM's commands (sbatch, srun, squeue): use it on a machine of the cluster"
             )
+
+    def submit(self, submission: Submission, request: Request, arrays: int = 1) -> None:
+        """Submit one job for each run of a submission, as an array."""
+        self.check()
+        submitit = _submitit()
         executor = submitit.SlurmExecutor(folder=submission.folder, max_num_timeout=10**9)
         executor.update_parameters(**request.parameters(submission.name, arrays))
         said = io.StringIO()
