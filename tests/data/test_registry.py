@@ -54,7 +54,7 @@ def test_paths_give_the_users_data(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     [
         ("dsprits", {}, "unknown dataset 'dsprits': did you mean DSprites"),
         ("circles", {"varient": "xy"}, "unknown option of data Circles 'varient': did you mean variant"),
-        ("dsprites", {"size": 64}, r"unknown option of data DSprites 'size': \(there are: source\)"),
+        ("dsprites", {"size": 64}, r"unknown option of data DSprites 'size' \(there are: source\)"),
         (
             "some/where/",
             {},
