@@ -104,9 +104,13 @@ class Opened:
         return self
 
     def settle(self) -> None:
-        """Until the page has come to rest: it then writes the link."""
-        self.page.evaluate("history.replaceState(null, '', '#')")
-        self.page.evaluate("document.getElementById('together').dispatchEvent(new Event('change'))")
+        """Until the page has come to rest: it then writes the link. In one call, so that no earlier rest comes between."""
+        self.page.evaluate(
+            """() => {
+                document.getElementById("together").dispatchEvent(new Event("change"));
+                history.replaceState(null, "", "#");
+            }"""
+        )
         self.until("location.hash.length > 1")
 
     def until(self, condition: str) -> None:

@@ -117,8 +117,14 @@ RUNS: dict[str, list[str]] = {
 
 NORMALISED = ("dcgan", "infogan", "infowgangp")
 """Runs that depend on the processor after their first step. A bias before a batch normalisation has a gradient of zero
-but for rounding, and the first step of Adam divides that rounding by itself. Of these the first record is compared,
-and of the same networks with a larger eps (``-smooth``), which lets rounding stay small, everything."""
+but for rounding, and the first step of Adam divides that rounding by itself. Of these the first record is compared, but
+for the critic's loss, which follows the step, and of the same networks with a larger eps (``-smooth``), which lets
+rounding stay small, everything."""
+
+CRITIC = ("critic_loss", "discriminator_accuracy")
+
+TREES = ("dci", "dci_completeness", "dci_informativeness")
+"""Scores of a run that are not compared: one rounding of a code moves a split of a tree. Those of codes are."""
 
 SCORED = ("default", "ada", "isa")
 """Those of them that are scored as well."""
@@ -168,7 +174,7 @@ def one_run(name: str, folder: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"history": history, "weights": weights}
     if name in SCORED:
         scores = evaluate(run, metrics=["all"] if name == "ada" else None)
-        found["scores"] = {key: [s.value, s.low, s.high] for key, s in scores.items()}
+        found["scores"] = {key: [s.value, s.low, s.high] for key, s in scores.items() if key not in TREES}
     return found
 
 
@@ -240,18 +246,23 @@ def everything() -> dict[str, Any]:
     }
 
 
-def assert_close(found: Any, expected: Any, where: str = "") -> None:
-    """Equal structure; numbers to 5 digits, since other processors add in another order."""
+def assert_close(found: Any, expected: Any, where: str = "", scale: float = 0.0) -> None:
+    """Equal structure; numbers to 5 digits, since other processors add in another order.
+
+    The KL of a latent is a difference of numbers of the size of their sum, so that is what its digits are counted of.
+    """
     if isinstance(expected, dict):
         assert set(found) == set(expected), where
         for key, value in expected.items():
-            assert_close(found[key], value, f"{where}.{key}")
+            size = abs(expected["kl"]) if key == "kl_per_latent" else 0.0
+            assert_close(found[key], value, f"{where}.{key}", size)
     elif isinstance(expected, list):
         assert len(found) == len(expected), where
         for number, value in enumerate(expected):
-            assert_close(found[number], value, f"{where}[{number}]")
+            assert_close(found[number], value, f"{where}[{number}]", scale)
     elif isinstance(expected, float):
-        assert found == pytest.approx(expected, rel=2e-5, abs=2e-6, nan_ok=True), where
+        least = max(2e-6, 2e-5 * scale)
+        assert found == pytest.approx(expected, rel=2e-5, abs=least, nan_ok=True), where
     else:
         assert found == expected, where
 
@@ -261,7 +272,10 @@ def test_a_short_run_ends_where_it_ended_before(name: str, tmp_path: Path) -> No
     found, expected = json.loads(json.dumps(one_run(name, tmp_path))), EXPECTED["runs"][name]
     if name in NORMALISED:
         assert set(found["weights"]) == set(expected["weights"])
-        found, expected = found["history"][:1], expected["history"][:1]
+        found, expected = (
+            {key: value for key, value in run["history"][0].items() if key not in CRITIC}
+            for run in (found, expected)
+        )
     assert_close(found, expected, name)
 
 
