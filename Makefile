@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/ready
 
-.PHONY: demo check test test-slow slurm-test trackers-test coverage licences torture benchmarks kernel browser docs matrix clean
+.PHONY: demo check test tests test-slow slurm-test trackers-test coverage licences torture benchmarks kernel browser docs matrix clean
 
 demo: $(READY)  ## two VAEs side by side, a page about both and one to touch them, in a few minutes
 	$(BIN)/unweave demo
@@ -20,7 +20,10 @@ browser:
 	@command -v chromium >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 	  && apt-get install -qq -y chromium fonts-dejavu-core >/dev/null 2>&1; } || true
 
-test: check browser  ## style, types and all tests except the slow ones
+test: $(READY) browser  ## style, types and all tests except the slow ones; style and types beside the tests
+	@$(MAKE) --no-print-directory -j2 tests check
+
+tests: $(READY)
 	OMP_NUM_THREADS=1 $(BIN)/pytest -n auto --dist worksteal -m "not slow"
 
 test-slow: $(READY) browser  ## the tests that take minutes

@@ -104,7 +104,7 @@ class Opened:
         return self
 
     def settle(self) -> None:
-        """Until the page has come to rest: it then writes the link. In one call, so that no earlier rest comes between."""
+        """Until the page has come to rest: it then writes the link. One call, so that no earlier rest comes between."""
         self.page.evaluate(
             """() => {
                 document.getElementById("together").dispatchEvent(new Event("change"));

@@ -125,7 +125,7 @@ def _encoded(sheet: NDArray[np.uint8], most: int) -> tuple[bytes, str]:
 
     picture = PIL.Image.fromarray(sheet)
     buffer = io.BytesIO()
-    picture.save(buffer, "PNG", compress_level=9)
+    picture.save(buffer, "PNG", compress_level=6)
     if buffer.tell() <= most:
         return buffer.getvalue(), "png"
     lossy = io.BytesIO()
