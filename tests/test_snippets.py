@@ -6,12 +6,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from unweave.cli import main
+from unweave.data import Circles
 from unweave.recipes.recipe import RECIPES
+from unweave.runs.study import Study
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
@@ -143,6 +147,36 @@ def called(words: list[str]) -> str:
     except SystemExit as stopped:
         return "" if stopped.code in (0, None) else f"exit {stopped.code}"
     return ""
+
+
+def test_the_studies_of_the_page_are_what_it_says() -> None:
+    """docs/sweeps.md: a grid of six over five seeds, named variants that a grid crosses, and a search."""
+    text = (ROOT / "docs" / "sweeps.md").read_text()
+    grid, named, search = (yaml.safe_load(block) for kind, block in BLOCK.findall(text) if kind == "yaml")
+    study = Study.of(grid, name="betas")
+    assert (len(study.variants), len(study.runs), study.target) == (6, 30, "mig")
+    assert study.runs[0].config.learning_rate == 3e-4
+    crossed = Study.of({**named, "base": grid["base"], "grid": {"latents": [2, 3]}}, name="named")
+    assert [len(crossed.variants), crossed.runs[-1].config.objective.name] == [4, "FactorVAE"]
+    assert set(Study.of(search, name="search").search) == {"objective.beta", "latents", "decoder"}
+
+
+def test_the_python_of_the_small_pages_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pairs and triplets of docs/data.md; the kept model of models/README.md. The other Python has its own tests."""
+    names: dict[str, Any] = {"dataset": Circles(variant="xy", size=8), "rng": np.random.default_rng(0)}
+    [pairs] = re.findall(
+        r"```python\n(.*?dataset\.pairs.*?)```", (ROOT / "docs" / "data.md").read_text(), re.S
+    )
+    exec(pairs, names)
+    assert (names["first"].factors != names["second"].factors).sum(1).tolist() == [1] * 64
+    near, far = (
+        (names["anchor"].factors != names[other].factors).sum(1) for other in ("positive", "negative")
+    )
+    assert (near < far).all()
+    monkeypatch.setenv("UNWEAVE_MODELS", str(ROOT / "models"))
+    [load] = re.findall(r"```python\n(.*?)```", (ROOT / "models" / "README.md").read_text(), re.S)
+    exec(load, names)
+    assert names["model"].latents == 10
 
 
 @pytest.mark.slow
