@@ -189,9 +189,9 @@ def test_what_a_newcomer_types_works(tmp_path: Path, monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(0)
     factors = rng.integers(4, size=(600, 2))
     np.savez("codes.npz", codes=factors + rng.normal(0, 0.1, factors.shape), factors=factors)
-    source = (ROOT / "examples" / "tutorials" / "04_own_parts.py").read_text()
-    Path("my_parts.py").write_text(source.split("write_text('''\\\n")[1].split("\n'''")[0])
     readme = (ROOT / "README.md").read_text().partition("## Install")[0]
+    [part] = [block for kind, block in BLOCK.findall(readme) if kind == "python"]
+    Path("my_parts.py").write_text(part)
     start = (ROOT / "docs" / "start.md").read_text().partition("## Completion")[0]
     shrunk = {
         "latents=12": "latents=3 data.size=32 steps=5",
