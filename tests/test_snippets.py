@@ -29,6 +29,7 @@ ELSEWHERE = {
     r".*--executor (ray|slurm)": "make slurm-test, tests/runs/test_sweep.py",
     r"torchrun": "tests/training/test_data_parallel.py",
     r"unweave train (mnist|shapes3d)": "their files are not here; tests/data",
+    r"unweave data (show|distances)$": "named without its data set",
     r"unweave data (check|show (CelebA|Cars3D|Faces3D))": "their files are not here; tests/data",
     r"unweave reproduce (?!check|list)": "every id runs in tests/recipes/test_smoke.py",
     r"unweave theory \w+": "tests/theory, tests/recipes",
@@ -74,7 +75,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if kind == "python" and (name := re.match(r"# (\w+\.py)\n", block)):
             (folder / name[1]).write_text(block)
     with (folder / "my_metrics.py").open("a") as file:
-        file.write("\n\nSpread = Sharpness\n")
+        file.write("\n\nSpread = best_correlation\n")
     base = f"base: {{{TINY}, latents: 2, steps: 2, batch_size: 4}}\n"
     (folder / "tiny.yaml").write_text(f"{base}grid: {{objective.beta: [1, 4]}}\nseeds: 1\n")
     (folder / "tiny-search.yaml").write_text(
@@ -127,12 +128,14 @@ def shrunk(command: str) -> str:
     if words[:1] == ["train"] and len(words) > 1:
         words = [word for word in words if not word.startswith("steps=")]
         if "--minutes" in words:
-            del words[words.index("--minutes") :][:2]
+            del words[words.index("--minutes") : words.index("--minutes") + 2]
         words += ["steps=2", "--no-report"]
         if words[1].endswith(".yaml") and "RUN" in words[1]:
             words[1] = "runs/a/config.yaml"
     if words[:1] == ["evaluate"] and "log_likelihood" in command:
         words += ["log_likelihood.particles=4", "log_likelihood.images=4"]
+    if words[:2] == ["runs", "log"]:
+        words[2:] = [next(Path("runs/tiny").glob("*-seed0-*")).name, "--root", "runs/tiny"]
     if words[:2] == ["runs", "rm"]:
         words.append("--yes")
     if words[:1] == ["tune"]:
@@ -242,6 +245,8 @@ def test_every_command_of_the_page_runs(
     ]
     for run, seed in (("runs/a", "seed=0"), ("runs/b", "seed=1")):
         assert called(["train", "circles", *train, "steps=2", "--no-report", "--out", run, seed]) == ""
+    factor_vae = ["objective=FactorVAE", "objective.critic_layers=1", "objective.critic_width=4"]
+    assert called(["train", "circles", *train, *factor_vae, "steps=2", "--no-report"]) == ""
     assert called(["sweep", "tiny.yaml", "--executor", "inline", "--no-report"]) == ""
     told = {}
     for command in dict.fromkeys(commands(page.read_text())):
