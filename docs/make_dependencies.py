@@ -98,13 +98,13 @@ TOP = """# What unweave stands on
 Sizes are of the files of each package alone, as installed where this page was made; licences are what the packages declare. Both by
 `python docs/make_dependencies.py`, which reads `pyproject.toml` and the installed metadata. "none" means that nothing else was tried.
 
-    pip install unweave                     # the table below
-    pip install 'unweave[parquet,search]'   # with extras
-    pip install 'unweave[all]'              # every extra; heavy: {heavy}
-    uv pip install unweave                  # the same for users of uv
-    uv tool install 'unweave[all]'          # the command `unweave` alone, in an environment of its own
-    uv sync --group dev                     # developers with uv (this ignores constraints.txt: uv solves anew)
-    make test                               # developers with pip: .venv with the pins of constraints.txt
+    pip install dist/matrix/dist/unweave-*.whl      # the table below; `make matrix` makes the wheel (unweave is on no registry yet)
+    pip install 'unweave[parquet,search]'           # extras, once it is installed
+    pip install 'unweave[all]'                      # every extra; heavy: {heavy}
+    uv pip install dist/matrix/dist/unweave-*.whl   # the same for users of uv
+    uv tool install dist/matrix/dist/unweave-*.whl  # the command `unweave` alone, in an environment of its own
+    uv sync --group dev                             # developers with uv (this ignores constraints.txt: uv solves anew)
+    make test                                       # developers with pip: .venv with the pins of constraints.txt
 
 A command that lacks an extra says which one in one sentence (`.ci/bare-install FOLDER` installs the wheel without extras and calls all of them).
 """

@@ -2,25 +2,17 @@
 
 import ast
 import importlib.util
-import shlex
 import sys
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
-import click
 import pytest
 
-from unweave.cli import cli
-from unweave.cli.target import split_target
-from unweave.errors import UnweaveError
-from unweave.metrics import choose_metrics
-from unweave.model_metrics import model_metrics
-from unweave.recipes import catalogue
-from unweave.runs.config import Config, read_words
-
 ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from page_commands import unknown_in  # noqa: E402
 
 
 def _script() -> ModuleType:
@@ -63,28 +55,6 @@ def missing(place: str, separator: str) -> str:
     if not path.exists():
         return file
     return "" if not name or name in names_in(path) else place
-
-
-def unknown_in(command: str) -> str:
-    """What the command line says of words that it does not know; empty if it knows all. Nothing is run."""
-    program, name, *words = shlex.split(command)
-    group = cli.get_command(click.Context(cli), name)
-    if program != "unweave" or group is None:
-        return f"no command {program} {name}"
-    try:
-        given: dict[str, Any] = group.make_context(name, list(words)).params
-        if name == "reproduce":
-            read_words([word for word in given["words"] if "=" in word])
-            ids = [word for word in given["words"] if "=" not in word]
-            if ids[:1] != ["list"] and not catalogue.find(ids):
-                return "nothing to reproduce"
-        elif name == "train":
-            Config.read(*split_target(given["target"], given["words"]))
-        if given.get("metrics"):
-            choose_metrics(given["metrics"].split(","), more=model_metrics())
-    except (UnweaveError, click.ClickException) as error:
-        return str(error)
-    return ""
 
 
 @pytest.mark.parametrize("paper", PAPERS)

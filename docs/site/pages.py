@@ -80,7 +80,7 @@ def contents(tutorials: list[str], references: list[str]) -> str:
     built = [f"docs/{name}" for name in BUILT if name in docs]
     return "\n\n".join(
         [
-            _toctree("Start", ["docs/start", "README"]),
+            _toctree("Start", ["docs/start", "README <README>"]),
             _toctree("Tutorials", ["tutorials/index", *tutorials, *examples]),
             _toctree("Guide", [f"docs/{name}" for name in guide]),
             _toctree("Gallery", ["gallery", *cards]),

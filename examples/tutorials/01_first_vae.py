@@ -43,14 +43,15 @@ terminal(
 # ## What the page says
 #
 # The run is a folder, and `tutorial/first/report.html` is its page. First comes the verdict, in a sentence; a model that has not learned has no
-# scores worth reading. Then the scores, each with its 95 % interval:
+# scores worth reading. Then the scores, and where one can be given, their 95 % intervals:
 
 # %%
 import unweave
 
 run = unweave.Run("tutorial/first")
 for name, score in run.scores.items():
-    print(f"{name:18} {score['value']:9.3f}   {score.get('low')} to {score.get('high')}")
+    interval = "" if score.get("low") is None else f"   {score['low']:.3f} to {score['high']:.3f}"
+    print(f"{name:18} {score['value']:9.3f}{interval}")
 
 # %% [markdown]
 # * `elbo`, `nll`, `kl` are in nats per image. `kl` is what the code holds about an image; `nll` what it lacks.
@@ -73,7 +74,7 @@ places = np.stack([x.ravel(), y.ravel()], 1)
 codes = model.encode(circles.images(places))
 first, second = metrics.informative_latents(codes.scales)
 figure, panel = plt.subplots(figsize=(4, 4))
-panel.scatter(codes.means[:, first], codes.means[:, second], c=places[:, 0], cmap="viridis", s=18)
+panel.scatter(codes.means[:, first], codes.means[:, second], c=places[:, 0], s=18)
 panel.set(xlabel=f"z{first}", ylabel=f"z{second}", aspect="equal")
 score = metrics.geometry_score(codes.means[:, [first, second]], places)
 print(f"geometry {score.value:.2f}: 1 is a copy of the plane, turned or not")
