@@ -10,8 +10,6 @@ const bytesOfBase64 = (text) => {
 
 const floatsOfBase64 = (text) => new Float32Array(bytesOfBase64(text).buffer);
 
-const { blob, isRead, tell } = window.UnweavePage;
-
 function newCanvas(width, height) {
   const canvas = document.createElement("canvas");
   canvas.width = width;
