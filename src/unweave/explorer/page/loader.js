@@ -27,14 +27,20 @@
     return bytes;
   }
 
-  // The content of an element, inflated.
+  // The content of an element, inflated; what stands before this script has begun to be.
   function blob(id) {
+    var known = begun[id] || inflated(id);
+    delete begun[id];
+    return known;
+  }
+
+  function inflated(id) {
     var element = document.getElementById(id), stride = Number(element.dataset.stride);
     var inflating = new DecompressionStream("deflate"), writer = inflating.writable.getWriter();
     writer.write(bytesOf(element.textContent, Number(element.dataset.bytes)));
     writer.close();
-    return new Response(inflating.readable).arrayBuffer().then(function (inflated) {
-      return stride === 1 ? new Uint8Array(inflated) : unsorted(new Uint8Array(inflated), stride);
+    return new Response(inflating.readable).arrayBuffer().then(function (buffer) {
+      return stride === 1 ? new Uint8Array(buffer) : unsorted(new Uint8Array(buffer), stride);
     });
   }
 
@@ -44,11 +50,13 @@
     place.textContent = sentence;
   }
 
+  var begun = {};
   window.UnweavePage = { blob: blob, isRead: isRead, tell: tell };
   if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") {
     tell("This browser has no WebAssembly, by which the models of this page compute, or cannot inflate them: open it in a newer one.");
     return;
   }
+  document.querySelectorAll("script[data-bytes]").forEach(function (element) { begun[element.id] = inflated(element.id); });
   blob("code").then(function (code) {
     var script = document.createElement("script");
     script.textContent = new TextDecoder().decode(code);
