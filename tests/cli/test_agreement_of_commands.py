@@ -206,6 +206,22 @@ def test_a_narrow_terminal_keeps_bar_step_and_time_left(width: int) -> None:
     assert ("reconstruction 123.4 kl 12.3" in last) == (width == 120)
 
 
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_line_ends_between_words(is_terminal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = io.StringIO()
+    console = Console(file=drawn, force_terminal=is_terminal, width=60, color_system=None, soft_wrap=True)
+    monkeypatch.setattr(terminal, "_output", console)
+    name, path = "Circles-BetaVAE-Deconv-seed0-553d67b1", "/a-long-place" * 6
+    terminal.print_line(f" in runs/w60: Muon at 0.003, Linear, 120 steps in {path}", title=name)
+    first = f"{name} in runs/w60: Muon at"
+    lines = (
+        [first, "0.003, Linear, 120 steps in", path]
+        if is_terminal
+        else [f"{first} 0.003, Linear, 120 steps in {path}"]
+    )
+    assert [line.rstrip() for line in drawn.getvalue().splitlines()] == lines
+
+
 def test_messages_and_bars_share_one_console() -> None:
     from unweave.cli.terminal import prepare_logging
     from unweave.console import error_console

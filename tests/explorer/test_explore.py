@@ -5,6 +5,7 @@ import io
 import json
 import re
 import shutil
+import sys
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,10 @@ import torch
 from click.testing import CliRunner
 from scipy import stats
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from page_content import kept_in, text_of
+
 import unweave
 from unweave import data
 from unweave.cli import cli
@@ -25,21 +30,13 @@ from unweave.explorer import subject, write_explorer
 from unweave.explorer.document import compressed
 from unweave.explorer.factor_frames import MOST_BYTES, factor_frames
 from unweave.explorer.latent_facts import latent_facts, prior_draws
+from unweave.explorer.letters import letters_of
 from unweave.models import TrainedModel
 from unweave.runs import Config, Run
 
 
 def facts_of(path: Path) -> dict[str, Any]:
-    found = re.search(r'<script type="application/json" id="facts">(.*?)</script>', path.read_text(), re.S)
-    assert found
-    return json.loads(found[1])  # type: ignore[no-any-return]
-
-
-def png_of(path: Path, sheet: dict[str, Any]) -> bytes:
-    """The picture that a page keeps under the name in its facts."""
-    found = re.search(rf'<script [^>]*id="{sheet["png"]}"[^>]*>(.*?)</script>', path.read_text(), re.S)
-    assert found
-    return base64.b64decode(found[1])
+    return json.loads(kept_in(path, "facts"))  # type: ignore[no-any-return]
 
 
 def floats(text: str, columns: int) -> Any:
@@ -47,7 +44,7 @@ def floats(text: str, columns: int) -> Any:
 
 
 def verdicts(path: Path) -> list[tuple[str, str]]:
-    head = path.read_text().split("</header>")[0]
+    head = text_of(path).split("</header>")[0]
     return re.findall(r'<p class="health ([\w-]+)">(.*?)</p>', head)
 
 
@@ -109,6 +106,19 @@ def test_weights_travel_losslessly() -> None:
     assert back.tobytes() == content
 
 
+def test_every_pair_of_bytes_is_a_letter_that_a_page_may_hold() -> None:
+    letters = letters_of(np.arange(65536, dtype="<u2").tobytes())
+    assert not set(letters) & {"\0", "\r", "<", "\ufeff", "\ufffe", "\uffff"}
+    assert not any(0xD800 <= ord(letter) <= 0xDFFF for letter in letters)
+    assert len(letters) == 65536 + 2048 + 7
+    assert letters_of(b"ab" + bytes(1)) == letters_of(b"ab" + bytes(2)), "an odd byte is followed by a zero"
+
+
+def test_the_kept_models_page_is_no_larger_than_one_and_a_half_megabytes(tmp_path: Path) -> None:
+    """The default network, with layers of 256: encoder and decoder in 16 bits, and all that is around them."""
+    assert write_explorer(["dsprites-vae"], tmp_path / "a.html").stat().st_size <= 1_500_000
+
+
 def test_frames_of_factors_are_the_renderers_within_a_budget() -> None:
     circles = data.load("circles")
     frames = factor_frames(circles, np.array([0.5, 0.5]))
@@ -126,7 +136,11 @@ def test_frames_of_factors_are_the_renderers_within_a_budget() -> None:
     np.testing.assert_array_equal(cut, circles.images([[x[3], y[7]]])[0].transpose(1, 2, 0))
 
 
-def test_a_collapsed_model_is_called_so_first(make_run: Callable[..., Run], tmp_path: Path) -> None:
+def test_a_collapsed_model_is_called_so_first(
+    make_run: Callable[..., Run], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = [{"step": step, "total": 7900.0, "reconstruction": 7900.0, "kl": 0.0} for step in range(1, 301)]
+    monkeypatch.setattr(Run, "history", losses)
     model = unweave.load(make_run("collapsed").folder)
     model.scores = {
         "kl": {"value": 0.05, "constants": {}},
@@ -134,7 +148,7 @@ def test_a_collapsed_model_is_called_so_first(make_run: Callable[..., Run], tmp_
     }
     path = write_explorer([model], tmp_path / "a.html")
     assert verdicts(path)[0][0] == "collapsed"
-    assert path.read_text().index("has collapsed") < path.read_text().index("<main")
+    assert text_of(path).index("has collapsed") < text_of(path).index("<main")
 
 
 def test_other_data_do_not_judge_a_model(tmp_path: Path) -> None:
@@ -188,7 +202,7 @@ def test_an_outside_decoder_has_pictures_made_beforehand(
     codes = floats(facts["frames"], 4)
     made = facts["precomputed"]
     assert made["sheet"]["count"] == len(codes) == len(made["along"])
-    sheet = np.asarray(PIL.Image.open(io.BytesIO(png_of(path, made["sheet"]))))
+    sheet = np.asarray(PIL.Image.open(io.BytesIO(kept_in(path, made["sheet"]["png"]))))
     row, column = divmod(20, made["sheet"]["columns"])
     cut = sheet[row * 32 : (row + 1) * 32, column * 32 : (column + 1) * 32]
     np.testing.assert_array_equal(
@@ -250,6 +264,6 @@ def test_two_pages_of_one_model_are_the_same_byte_for_byte(deconv: Run, tmp_path
 
 def test_a_title_cannot_become_markup(deconv: Run, tmp_path: Path) -> None:
     evil = "</script><script>alert(1)</script>"
-    text = write_explorer({evil: deconv, "b": deconv}, tmp_path / "a.html", title=evil).read_text()
+    text = text_of(write_explorer({evil: deconv, "b": deconv}, tmp_path / "a.html", title=evil))
     assert "<script>alert" not in text
     assert facts_of(tmp_path / "a.html")["runs"][0]["label"] == evil

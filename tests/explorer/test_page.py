@@ -1,7 +1,14 @@
 """The page in a browser, opened from a file: what it shows is what PyTorch computes, and it asks for nothing."""
 
+import base64
+import http.server
+import json
 import os
+import sys
+import threading
+import zlib
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +17,13 @@ import PIL.Image
 import pytest
 from numpy.typing import NDArray
 
+sys.path.insert(0, str(Path(__file__).parent))
+
+from page_content import kept_in
+
 import unweave
 from unweave.explorer import write_explorer
+from unweave.explorer.letters import file_of, letters_of
 from unweave.models import TrainedModel
 from unweave.runs import Run
 
@@ -49,6 +61,67 @@ def expected(model: TrainedModel, code: list[float]) -> NDArray[np.float64]:
 def test_it_asks_for_nothing_and_says_nothing(opened: Any) -> None:
     assert opened.messages == []
     assert set(opened.requests) == {opened.address}
+
+
+EVERY = b"".join(
+    bytes(1) + np.arange(start, min(start + 32767, 65536), dtype="<u2").tobytes()
+    for start in (0, 32767, 65534)
+)
+
+
+def stored(content: bytes) -> bytes:
+    """Deflated without compression: in blocks with a head of five bytes, so that EVERY holds each pair as a letter."""
+    blocks = [content[start : start + 65535] for start in range(0, len(content), 65535)]
+    heads = [
+        len(block).to_bytes(2, "little") + (65535 - len(block)).to_bytes(2, "little") for block in blocks
+    ]
+    ends = [b"\0"] * (len(blocks) - 1) + [b"\1"]
+    body = b"".join(end + head + block for end, head, block in zip(ends, heads, blocks, strict=True))
+    return b"\x78\x01" + body + zlib.adler32(content).to_bytes(4, "big")
+
+
+@pytest.fixture
+def letters(tmp_path: Path) -> Path:
+    """A page that keeps all letters."""
+    loader = (Path(unweave.__file__).parent / "explorer" / "page" / "loader.js").read_text()
+    kept = {"code": stored(b"window.isStarted = true"), "every": stored(EVERY)}
+    assert len(set(np.frombuffer(kept["every"] + bytes(len(kept["every"]) % 2), "<u2").tolist())) == 65536
+    elements = [
+        f'<script type="application/octet-stream" id="{name}" data-stride="1" data-bytes="{len(each)}">'
+        f"{letters_of(each)}</script>"
+        for name, each in kept.items()
+    ]
+    path = tmp_path / "letters.html"
+    path.write_bytes(file_of(f"<!DOCTYPE html><p id=problem>{''.join(elements)}<script>{loader}</script>"))
+    return path
+
+
+class Utf8(http.server.SimpleHTTPRequestHandler):
+    """Says of every page that it is written in UTF-8, as many servers do."""
+
+    extensions_map = {".html": "text/html; charset=utf-8"}  # noqa: RUF012  the standard library's own name
+
+    def log_message(self, *message: Any) -> None:
+        """Nothing."""
+
+
+@pytest.mark.parametrize("place", ["file", "a server that says UTF-8"])
+def test_no_letter_is_lost(place: str, letters: Path, browser: Any) -> None:
+    handler = partial(Utf8, directory=letters.parent)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = browser.new_page()
+        page.goto(
+            letters.as_uri() if place == "file" else f"http://127.0.0.1:{server.server_port}/letters.html"
+        )
+        found = page.evaluate(
+            """() => UnweavePage.blob("every").then(
+                (bytes) => btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join("")))"""
+        )
+        assert base64.b64decode(found) == EVERY
+        assert page.evaluate("isStarted")
+        page.close()
+        server.shutdown()
 
 
 def test_what_is_drawn_is_what_the_model_decodes(fresh: Any, models: list[TrainedModel]) -> None:
@@ -182,16 +255,14 @@ def test_a_chosen_picture_is_taken_and_other_files_are_not(
 
 
 def test_factors_show_the_renderers_picture_and_its_code(
-    fresh: Any, models: list[TrainedModel], deconv: Run
+    fresh: Any, written: Path, models: list[TrainedModel], deconv: Run
 ) -> None:
     x = fresh.page.locator("#factor-sliders input").nth(0)
     x.evaluate("input => { input.value = input.max; input.dispatchEvent(new Event('input')); }")
     fresh.page.wait_for_selector("#source:has-text('by its factors')")
     fresh.settle()
     at = [fresh.page.locator("#factor-sliders output").nth(k).inner_text() for k in range(2)]
-    levels = fresh.page.evaluate(
-        "JSON.parse(document.getElementById('facts').textContent).data.frames.levels"
-    )
+    levels = json.loads(kept_in(written, "facts"))["data"]["frames"]["levels"]
     y = min(levels[1], key=lambda level: abs(level - float(at[1])))
     image = deconv.dataset().images([[levels[0][-1], y]])
     np.testing.assert_allclose(fresh.codes()[1], models[1].code(image), atol=1e-4)

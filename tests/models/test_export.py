@@ -157,6 +157,32 @@ def test_a_wrong_export_is_not_written(tmp_path: Path, monkeypatch: pytest.Monke
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize(("error", "is_written"), [(3e-7, True), (1e-3, False)])
+def test_large_deviations_are_compared_by_their_digits(
+    error: float, is_written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model that is sure of nothing says deviations of thousands, of which float32 cannot tell 1e-4."""
+    from unweave.models import export as module
+
+    right = module._torchscript
+
+    def rounded(part: object) -> object:
+        ending, content, run = right(part)  # type: ignore[arg-type]
+        return ending, content, lambda batch: [each * (1 + error) for each in run(batch)]
+
+    monkeypatch.setattr(module, "_torchscript", rounded)
+    model = made("Conv", "Deconv")
+    with torch.no_grad():
+        model.model.encoder.linear[-1].bias[3:] = 24.0  # type: ignore[index,union-attr,operator]
+    if is_written:
+        [encoder, *_] = export(model, tmp_path, "torchscript")
+        assert encoder.difference is not None
+        assert encoder.difference > 1e-2
+    else:
+        with pytest.raises(UnweaveError, match="differs from PyTorch"):
+            export(model, tmp_path, "torchscript")
+
+
 def test_a_missing_extra_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "onnxruntime", None)
     with pytest.raises(

@@ -12,6 +12,7 @@ from PIL import Image
 
 from unweave import plots
 from unweave.errors import UnweaveError
+from unweave.plots.curves import curve_panels
 from unweave.plots.geometry import grid_edges
 from unweave.plots.images import as_rgb
 
@@ -236,6 +237,18 @@ def test_curves_of_several_runs_share_panels() -> None:
     assert titles == ["loss", "KL to the prior", "KL of each latent: a", "KL of each latent: b"]
     assert [line.get_label() for line in figure.axes[0].lines] == ["a", "b"]
     assert len(figure.legends) == 1
+
+
+def test_titles_of_panels_end_within_them() -> None:
+    lines = [{"step": step, "kl_per_latent": [1.0, 2.0]} for step in range(1, 40)]
+    panels = curve_panels({"Spatial Broadcast VAE": lines, "b": lines})
+    assert list(panels) == ["KL of each latent: Spatial Broadcast VAE", "KL of each latent: b"]
+    for figure in panels.values():
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        [axes] = figure.axes
+        right = max(text.get_window_extent().x1 for text in [*axes.texts, axes._left_title, axes.title])  # type: ignore[attr-defined]
+        assert right <= figure.bbox.x1
 
 
 def test_curves_of_nothing_and_of_nan() -> None:

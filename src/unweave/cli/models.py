@@ -288,13 +288,14 @@ def export(model: "TrainedModel", kind: str, folder: Path | None, quiet: bool) -
         found = model.export(place, kind)
     if quiet:
         return
-    rows = [["file", "bytes", "largest difference from PyTorch"]]
-    rows += [
-        [str(f.path), f"{f.size:,}", "" if f.difference is None else f"{f.difference:.1g}"] for f in found
-    ]
+    is_compared = any(file.difference is not None for file in found)
+    rows = [["file", "bytes", *(["difference"] if is_compared else [])]]
+    for file in found:
+        difference = "" if file.difference is None else f"{file.difference:.1g}"
+        rows.append([str(file.path), f"{file.size:,}", *([difference] if is_compared else [])])
     print_table(rows)
-    if any(file.difference is not None for file in found):
-        print_line(f"compared by batches of {' and '.join(map(str, BATCHES))} images")
+    if is_compared:
+        print_line(f"largest difference from PyTorch, in batches of {' and '.join(map(str, BATCHES))} images")
 
 
 def _images(count: int) -> str:

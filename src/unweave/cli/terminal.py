@@ -5,6 +5,7 @@ import inspect
 import logging
 import shlex
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,10 +25,27 @@ _output = Console(soft_wrap=True, highlight=False)
 
 
 def print_line(text: str, *, title: str = "", quiet: bool = False) -> None:
-    """Print a title in bold and the text after it, unless ``quiet``."""
-    if not quiet:
-        # Not as markup: a path may contain brackets.
-        _output.print(Text.assemble((visible(title), "bold"), visible(text, lines=True)))
+    """Print a title in bold and the text after it, unless ``quiet``.
+
+    A terminal gets lines that end between words, never within a number or a path; a file or a pipe gets one line.
+    """
+    if quiet:
+        return
+    bold, line = visible(title), visible(title) + visible(text, lines=True)
+    if _output.is_terminal:
+        line = "\n".join(_between_words(each, _output.width) for each in line.split("\n"))
+    shown = Text(line)  # not as markup: a path may contain brackets
+    shown.stylize("bold", 0, len(bold))
+    _output.print(shown)
+
+
+def _between_words(line: str, width: int) -> str:
+    if len(line) <= width:
+        return line
+    lines = textwrap.wrap(
+        line, width, break_long_words=False, break_on_hyphens=False, replace_whitespace=False
+    )
+    return "\n".join(lines)
 
 
 def print_table(rows: Sequence[Sequence[str]]) -> None:

@@ -28,8 +28,8 @@ class Blob:
     """A block of bytes that grows; each array is described by where it is and how it is stored.
 
     * ``fixed16``: whole numbers times a step for each output of the layer, a 4096th of the root mean square of its
-      weights (more if one of them is eight times as large as that). Weights are off by at most half a step. Deflated,
-      it takes 2 or 3 % more than float16.
+      weights times ``coarseness`` (more if one of them is eight times as large as that). Weights are off by at most
+      half a step.
     * ``float16``: divided by a power of two that puts the largest just below 32,768, so that neither large nor small
       ones are lost: each is rounded by at most one part in 2,048, unless it is 500 million times smaller than the
       largest. Of the large weights, which matter most, this keeps less.
@@ -55,22 +55,28 @@ class Blob:
         self._parts: list[bytes] = []
         self._length = 0
 
-    def weights(self, values: Array, *, by_row: bool) -> dict[str, Any]:
-        """Store weights; where they are. ``by_row``: outputs come first, as in linear layers, else last."""
+    def weights(self, values: Array, *, by_row: bool, coarseness: float = 1.0) -> dict[str, Any]:
+        """Store weights; where they are.
+
+        Args:
+            values: of one layer.
+            by_row: outputs come first, as in linear layers, else last.
+            coarseness: of the steps of ``fixed16``.
+        """
         if self.precision == "float32":
             return self.numbers(values)
         _require_finite(values)
         if self.precision == "fixed16":
-            return self._fixed(values, by_row)
+            return self._fixed(values, by_row, coarseness)
         largest = float(np.abs(values).max(initial=0))
         scale = 2.0 ** (math.frexp(largest)[1] - 15) if largest else 1.0
         return self._append((values / scale).astype(np.float16), "float16", scale)
 
-    def _fixed(self, values: Array, by_row: bool) -> dict[str, Any]:
+    def _fixed(self, values: Array, by_row: bool, coarseness: float) -> dict[str, Any]:
         table = values.reshape(len(values), -1) if by_row else values.reshape(-1, values.shape[-1])
         axis = 1 if by_row else 0
         size, largest = np.sqrt((table**2).mean(axis)), np.abs(table).max(axis)
-        steps = np.maximum(size / 4096, largest / 32767)
+        steps = np.maximum(size * (coarseness / 4096), largest / 32767)
         # the page has the steps in float32: what is divided by must be what it multiplies with
         steps = np.where(steps > 0, steps, 1.0).astype(np.float32).astype(np.float64)
         whole = np.rint(table / (steps[:, None] if by_row else steps)).clip(-32768, 32767).astype(np.int16)

@@ -14,8 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unweave.explorer.letters import letters_of
+
 SCRIPTS = ("pictures.js", "models.js", "widgets.js", "link.js", "explorer.js")
-"""In the order in which they are run, after the engine; all share one scope."""
+"""In the order in which they are run, after the engine; all share one scope. The loader runs them."""
 
 ENGINE = ("codes.js", "engine.js")
 """What computes with a model, and knows nothing of the page."""
@@ -25,18 +27,18 @@ def document(
     facts: Mapping[str, Any],
     weights: Sequence[tuple[bytes, bytes]],
     *,
-    sheets: Mapping[str, str] | None = None,
+    sheets: Mapping[str, bytes] | None = None,
     title: str,
     intro: str,
     verdicts: Sequence[tuple[str, str, str]],
     stride: int,
 ) -> str:
-    """The text of the page.
+    """The text of the page, to be written by :func:`~unweave.explorer.letters.file_of`.
 
     Args:
         facts: what the scripts read.
         weights: of the decoder and of the encoder of each model; empty: it has none.
-        sheets: names and base64 of pictures that the page opens after its first one.
+        sheets: names and PNGs of pictures that the page opens after its first one.
         title: of the page.
         intro: a paragraph below it.
         verdicts: kind, label and sentence of each, shown before anything else and without scripts.
@@ -48,13 +50,20 @@ def document(
         (True, True, False)
     """
     style = _read("page/explorer.css")
-    engine = engine_source()
-    script = "\n".join(['(() => {\n"use strict";', *(_read(f"page/{name}") for name in SCRIPTS), "})();"])
-    hashes = " ".join(_hash(code) for code in (engine, script))
-    # What the first picture needs stands before the scripts; while they draw it, the browser reads on.
-    first = [_blob("kernel", (files("unweave.explorer") / "kernel/kernel.wasm").read_bytes(), 1)]
+    loader = _read("page/loader.js")
+    own = "\n".join(['(() => {\n"use strict";', *(_read(f"page/{name}") for name in SCRIPTS), "})();"])
+    code = f"{engine_source()}\n{own}"
+    hashes = " ".join(_hash(script) for script in (loader, code))
+    # What the first picture needs stands before the script; while it is drawn, the browser reads on.
+    known = json.dumps(facts, separators=(",", ":"), allow_nan=False)
+    kernel = (files("unweave.explorer") / "kernel/kernel.wasm").read_bytes()
+    first = [
+        _blob("code", code.encode(), 1),
+        _blob("facts", known.encode(), 1),
+        _blob("kernel", kernel, 1),
+    ]
     first += [_blob(f"weights-{i}", decoder, stride) for i, (decoder, _) in enumerate(weights) if decoder]
-    later = [_element(name, text) for name, text in (sheets or {}).items()]
+    later = [_blob(name, png, 1) for name, png in (sheets or {}).items()]
     later += [_blob(f"encoder-{i}", encoder, stride) for i, (_, encoder) in enumerate(weights) if encoder]
     policy = (
         f"default-src 'none'; script-src {hashes} 'wasm-unsafe-eval'; style-src {_hash(style)}; "
@@ -68,11 +77,9 @@ def document(
             "intro": f'<p class="lead">{html.escape(intro)}</p>' if intro else "",
             "verdicts": "\n".join(_verdict(*each) for each in verdicts),
             "style": style,
-            "facts": json.dumps(facts, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c"),
             "first": "\n".join(first),
             "later": "\n".join(later),
-            "engine": engine,
-            "script": script,
+            "loader": loader,
             "version": version("unweave"),
         },
     )
@@ -108,15 +115,13 @@ def compressed(content: bytes, stride: int) -> bytes:
     whole = np.frombuffer(content, np.uint8)
     even = len(whole) // stride * stride
     sorted_bytes = whole[:even].reshape(-1, stride).T.tobytes() + whole[even:].tobytes()
-    return zlib.compress(sorted_bytes, 6)
+    return zlib.compress(sorted_bytes, 9)
 
 
 def _blob(name: str, content: bytes, stride: int) -> str:
-    return _element(name, base64.b64encode(compressed(content, stride)).decode(), f' data-stride="{stride}"')
-
-
-def _element(name: str, text: str, more: str = "") -> str:
-    return f'<script type="application/octet-stream" id="{name}"{more}>{text}</script>'
+    packed = compressed(content, stride)
+    about = f'id="{name}" data-stride="{stride}" data-bytes="{len(packed)}"'
+    return f'<script type="application/octet-stream" {about}>{letters_of(packed)}</script>'
 
 
 def _verdict(kind: str, label: str, sentence: str) -> str:

@@ -1,5 +1,6 @@
 """Writing the page of one model or several."""
 
+import base64
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from unweave.errors import UnweaveError
 from unweave.explorer.blob import Precision
 from unweave.explorer.data_pictures import first_data
 from unweave.explorer.document import document, encoded
+from unweave.explorer.letters import file_of
 from unweave.explorer.subject import Subject, check_images, subject
 from unweave.models import TrainedModel, load
 from unweave.reports.run_summary import run_labels
@@ -78,7 +80,7 @@ def write_explorer(
         + ([("note", "", missing)] if missing else []),
         stride=4 if precision == "float32" else 2,
     )
-    atomic.write(Path(path), text.encode())
+    atomic.write(Path(path), file_of(text))
     return Path(path)
 
 
@@ -102,7 +104,7 @@ def labels_of(models: Sequence[TrainedModel]) -> list[str]:
     return run_labels(like_runs)
 
 
-def _sheets(facts: dict[str, Any]) -> dict[str, str]:
+def _sheets(facts: dict[str, Any]) -> dict[str, bytes]:
     """Takes the pictures out of the facts, which then name them: what is read first stays small."""
     data = facts["data"] or {}
     found = {"starts": data.get("starts"), "frames": (data.get("frames") or {}).get("sheet")}
@@ -111,7 +113,7 @@ def _sheets(facts: dict[str, Any]) -> dict[str, str]:
     taken = {}
     for name, sheet in found.items():
         if sheet is not None:
-            taken[f"sheet-{name}"], sheet["png"] = sheet["png"], f"sheet-{name}"
+            taken[f"sheet-{name}"], sheet["png"] = base64.b64decode(sheet["png"]), f"sheet-{name}"
     return taken
 
 

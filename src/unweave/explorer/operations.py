@@ -184,15 +184,23 @@ class Program:
 
     def stored(self, blob: Blob) -> list[Operation]:
         """The operations with their arrays in the blob, and their sizes."""
-        return [_stored(operation, blob) for operation in self.operations]
+        sizes = [operation["weight"].size for operation in self.operations if "weight" in operation]
+        mean = float(np.mean(sizes)) if sizes else 1.0
+        return [_stored(operation, blob, mean) for operation in self.operations]
 
 
-def _stored(operation: Operation, blob: Blob) -> Operation:
+def _stored(operation: Operation, blob: Blob, mean_size: float) -> Operation:
     made = dict(operation)
     for key, value in operation.items():
-        if isinstance(value, np.ndarray):
-            by_row = operation["op"] == "linear"
-            made[key] = blob.weights(value, by_row=by_row) if key == "weight" else blob.numbers(value)
+        if not isinstance(value, np.ndarray):
+            continue
+        if key == "weight":
+            # Rounding errors of the layers add up by their squares, and a bit costs as much as there are weights: the
+            # sum is least for the bytes that are spent if each layer's square grows with its number of weights.
+            coarseness = float(np.sqrt(value.size / mean_size))
+            made[key] = blob.weights(value, by_row=operation["op"] == "linear", coarseness=coarseness)
+        else:
+            made[key] = blob.numbers(value)
     if operation["op"] == "linear":
         made["outputs"], made["inputs"] = operation["weight"].shape
     elif "weight" in operation:

@@ -55,7 +55,7 @@ def pack(model: "TrainedModel", precision: Precision = "fixed16") -> Packed:
     Args:
         model: what to pack.
         precision: of the weights, see :class:`~unweave.explorer.blob.Blob`: ``fixed16`` and ``float16`` take half of
-            the bytes of ``float32``; images of a trained decoder differed by up to 1e-3 and 3e-3 (docs/explorer.md).
+            the bytes of ``float32``; images of trained decoders differed by up to 1.4e-3 and 3e-3 (docs/explorer.md).
 
     Raises:
         NotPackable: if the decoder is not built-in, or its weights are not finite.

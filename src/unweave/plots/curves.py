@@ -1,5 +1,6 @@
 """Training curves, and the KL of each latent."""
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,8 @@ _NOT_NATS = (
     "mmd",
 )
 _MOST_POINTS = 200
+_WIDEST = 28
+"""Letters of a title in one line of a panel."""
 
 
 def curves(
@@ -59,7 +62,7 @@ def curves(
         for axes, (key, only) in zip(grid, panels, strict=False):
             chosen = {only: runs[only]} if only or len(runs) == 1 else runs
             _panel(axes, key, chosen, label=len(chosen) > 1)
-            axes.set_title(_title(key, only if len(runs) > 1 else ""))
+            axes.set_title(_wrapped(_title(key, only if len(runs) > 1 else "")))
         for axes in grid[len(panels) :]:
             axes.set_axis_off()
         if len(runs) > 1 and panels:
@@ -88,7 +91,7 @@ def curve_panels(
             axes = figure.subplots()
             chosen = {only: runs[only]} if only or len(runs) == 1 else runs
             _panel(axes, key, chosen, label=len(chosen) > 1)
-            axes.set_title(title)
+            axes.set_title(_wrapped(title))
         made[title] = figure
     return made
 
@@ -120,6 +123,11 @@ def _panels(
 def _title(key: str, only: str) -> str:
     title = _TITLES.get(key, key.replace("_", " "))
     return f"{title}: {only}" if only else title
+
+
+def _wrapped(title: str) -> str:
+    """A long name goes on in a second line instead of beyond the panel."""
+    return textwrap.fill(title, _WIDEST)
 
 
 def kl_bars(

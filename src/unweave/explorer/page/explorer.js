@@ -553,10 +553,8 @@ class Explorer {
 }
 
 async function begin() {
-  if (typeof WebAssembly === "undefined" || typeof DecompressionStream === "undefined") {
-    throw new Error("This browser has no WebAssembly, by which the models of this page compute: open it in a newer one.");
-  }
-  const facts = JSON.parse(byId("facts").textContent), kernel = await blob("kernel");
+  const [kernel, packed] = await Promise.all([blob("kernel"), blob("facts")]);
+  const facts = JSON.parse(new TextDecoder().decode(packed));
   const runs = await Promise.all(facts.runs.map((each, i) => Run.open(each, i, kernel)));
   const app = new Explorer(facts, runs);
   app.build();
@@ -581,7 +579,4 @@ function mark(name) {
   document.documentElement.dataset[name] = performance.now().toFixed(1);
 }
 
-begin().catch((error) => {
-  byId("problem").hidden = false;
-  byId("problem").textContent = error.message;
-});
+begin().catch((error) => tell(error.message));

@@ -1,5 +1,7 @@
 // A model of the page: live by the kernel, or as pictures that were made beforehand.
 
+const { blob, isRead, tell } = window.UnweavePage; // loader.js
+
 const seen = (picture) => {
   const area = picture.width * picture.height, pixels = new Float32Array(3 * area);
   for (let i = 0; i < area; i++) for (let c = 0; c < 3; c++) pixels[c * area + i] = picture.bytes[4 * i + c] / 255;

@@ -10,34 +10,6 @@ const bytesOfBase64 = (text) => {
 
 const floatsOfBase64 = (text) => new Float32Array(bytesOfBase64(text).buffer);
 
-// When all of the page has been read: what the first picture does not need stands behind the scripts.
-const isRead = new Promise((done) => {
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", done);
-  else done();
-});
-
-// Deflated bytes, sorted by their place in a number of `stride` bytes.
-async function blob(id) {
-  const element = document.getElementById(id);
-  const inflating = new DecompressionStream("deflate"), writer = inflating.writable.getWriter();
-  const given = writer.write(bytesOfBase64(element.textContent)).then(() => writer.close());
-  const [inflated] = await Promise.all([new Response(inflating.readable).arrayBuffer(), given]);
-  const sorted = new Uint8Array(inflated), stride = Number(element.dataset.stride);
-  return stride === 1 ? sorted : unsorted(sorted, stride);
-}
-
-function unsorted(sorted, stride) {
-  const bytes = new Uint8Array(sorted.length), count = Math.floor(sorted.length / stride);
-  if (stride === 2) {
-    const pairs = new Uint16Array(bytes.buffer, 0, count); // every machine that runs this has the little end first
-    for (let i = 0; i < count; i++) pairs[i] = sorted[i] | (sorted[count + i] << 8);
-  } else {
-    for (let k = 0; k < stride; k++) for (let i = 0; i < count; i++) bytes[i * stride + k] = sorted[k * count + i];
-  }
-  bytes.set(sorted.subarray(count * stride), count * stride);
-  return bytes;
-}
-
 function newCanvas(width, height) {
   const canvas = document.createElement("canvas");
   canvas.width = width;
@@ -182,7 +154,7 @@ function along(bytes, channels, width, height, weights, stride, row) {
 class Sheet {
   static async open(facts) {
     await isRead;
-    const png = bytesOfBase64(document.getElementById(facts.png).textContent);
+    const png = await blob(facts.png);
     const bitmap = await createImageBitmap(new Blob([png], { type: "image/png" }), { colorSpaceConversion: "none" });
     const context = newCanvas(bitmap.width, bitmap.height).getContext("2d", { willReadFrequently: true });
     context.drawImage(bitmap, 0, 0);
