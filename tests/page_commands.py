@@ -25,7 +25,9 @@ PAGES = [page for page in PAGES if "_build" not in page.parts]
 INLINE = re.compile(r"`((?:torchrun [^`]*?-m )?unweave [^`]+)`")
 LINE = re.compile(r"^(?:    |\$ )?((?:torchrun .*-m )?unweave [^\n]+)$", re.MULTILINE)
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
-PLACEHOLDER = re.compile(r"[A-Z]{2,}(?:=[A-Z]{2,}|/.*)?|package\.module:.*|runs/reproduce/SCALE/ID")
+PLACEHOLDER = re.compile(
+    r"RUN(/config\.yaml)?|OTHER|DATA|STUDY|SWEEP|FOLDER|NAME|ID|KEY=VALUE|package\.module:\w+|runs/reproduce/SCALE/ID"
+)
 
 
 def commands(text: str) -> list[str]:

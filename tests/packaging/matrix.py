@@ -19,8 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 WANTED = 1_000_000
-"""Bytes that the wheel should have at most; the packed Python alone has 0.9 MB of them, so it is only said."""
-LARGEST = 1_250_000
+"""Bytes that the wheel should have at most; docs/releasing.md says what stands in the way, so it is only said."""
+LARGEST = 1_200_000
 """Bytes from which on something is in the wheel that does not belong there."""
 
 WITHOUT_TORCH = """
