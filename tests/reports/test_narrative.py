@@ -88,6 +88,14 @@ def test_shared_latents_explain_a_low_mig() -> None:
         [ComparedRun("A", scores, 1), ComparedRun("B", {**scores, "geometry": geometry(0.1)}, 1)]
     )
     assert sum("3.0 latents encode" in sentence for sentence in sentences) == 1
+    scores["geometry"] = geometry(0.95, tilt=33.0)
+    turned = headline(scores, ("x", "y"), 3)
+    assert "rotated" not in turned, (
+        "turned back, the two would still share with the third: so says the comparison"
+    )
+    assert "latents encode 2 factors" in turned
+    scores["latents_used"] = Score("latents_used", 2.0)
+    assert "the copy is rotated by 33°" in headline(scores, ("x", "y"), 3)
 
 
 def test_headlines() -> None:

@@ -10,11 +10,13 @@ from urllib.parse import unquote
 import numpy as np
 import pytest
 from safetensors.torch import save_file
+from scipy import stats
 
 from unweave.metrics import Score
 from unweave.metrics.statistics import difference, holm, mean_interval
 from unweave.reports import write_sweep_report
-from unweave.reports.sweep_figures import sweep_figures
+from unweave.reports.sweep import _least_rank_sum
+from unweave.reports.sweep_figures import _complete_scores, _short, sweep_figures
 from unweave.reports.variants import variant_scores, variants_of
 from unweave.runs import Study
 from unweave.runs.run import fresh
@@ -102,6 +104,7 @@ def test_the_page_shows_means_intervals_and_tests(
     assert f"{best} has the best MIG: {np.mean(values[best]):.3f} on average over 5 seeds" in page.text
     assert "significantly better than all others" in page.text
     assert "Of 6 pairs of variants, 6 differ significantly" in page.text
+    assert "of 5 against 5 values its p cannot be below 0.0079." in page.text
     assert "Two & two" in page.text
     assert "unweave sweep known.yaml" in page.text
     assert "torch" in page.text
@@ -262,6 +265,20 @@ def test_a_collapsed_variant_is_best_at_nothing(
     assert f"Most runs of {best} have collapsed" in page.text
     assert "beta=1.0 SpatialBroadcast has the best MIG" in page.text
     assert not re.search(rf"<th[^>]*>{best}</th>(?:(?!</tr>).)*best", path.read_text(), re.S)
+    compared = _complete_scores(variants_of(Sweep(path.parent)), ["mig", "nll"])
+    assert len(compared["mig"]) == 15, "what has collapsed does not tell whether scores agree"
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 5])
+def test_the_least_p_of_the_rank_sum_test_is_that_of_groups_that_do_not_overlap(seeds: int) -> None:
+    least = stats.mannwhitneyu(range(seeds), range(10, 10 + seeds), method="exact").pvalue
+    assert _least_rank_sum(seeds) == f"of {seeds} against {seeds} values its p cannot be below {least:.2g}"
+
+
+def test_values_of_a_key_are_written_as_one_would() -> None:
+    assert [_short(value) for value in (0.5, 1.0, 4.25, 1000.0, 12345.0, 2e7)] == [
+        *("0.5", "1", "4.25", "1000", "12345", "2e+07"),
+    ]
 
 
 def test_two_seeds_have_no_interval_and_no_test(tmp_path: Path, read: Callable[[Path], Any]) -> None:

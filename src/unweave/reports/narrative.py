@@ -112,13 +112,12 @@ def _on_one_mig(gap: Score, scores: Mapping[str, Score]) -> str:
     geometry = scores.get("geometry")
     if gap.value < 0.3 and geometry is not None and geometry.value >= 0.9:
         tilt = float(geometry.constants.get("tilt", 0.0))
+        # Two latents that are rotated back would still share with the others.
+        shared, low = _shared_latents(scores), f"MIG is low ({gap.value:.2f}) although the shape is preserved"
+        if shared:
+            return f"{low}: {shared}."
         if tilt >= 10:
-            return (
-                f"MIG is low ({gap.value:.2f}) although the shape is preserved: "
-                f"the copy is rotated by {tilt:.0f}° relative to the latent axes."
-            )
-        if shared := _shared_latents(scores):
-            return f"MIG is low ({gap.value:.2f}): {shared}."
+            return f"{low}: the copy is rotated by {tilt:.0f}° relative to the latent axes."
     extent = "are" if gap.value >= 0.5 else "are partly" if gap.value >= 0.2 else "are not"
     return f"Factors {extent} encoded in latents of their own (MIG {gap.value:.2f})."
 

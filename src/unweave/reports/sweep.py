@@ -1,5 +1,6 @@
 """One self-contained HTML page about all runs of a sweep."""
 
+import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -103,6 +104,7 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
         curves=[name for name in figures if name.endswith(("-against-reconstruction", "rate-distortion"))],
         panels=[name for name in figures if name.startswith("score-")],
         tests=tests,
+        least=_least_rank_sum(max((len(v.values.get(main or "", [])) for v in variants), default=0)),
         level=LEVEL,
         ranked=_ranked_traversals(variants, main) if main else {},
         **_about_runs(sweep.members, page_order(scored), link),
@@ -110,6 +112,12 @@ def write_sweep_report(sweep: Sweep, path: str | Path | None = None, *, runs: bo
     )
     atomic.write(page_path, page)
     return page_path
+
+
+def _least_rank_sum(seeds: int) -> str:
+    """How small the p of a rank-sum test of two groups of so many values can be."""
+    share = 2 / math.comb(2 * seeds, seeds)
+    return f"of {seeds} against {seeds} values its p cannot be below {share:.2g}" if seeds > 1 else ""
 
 
 def _answered(

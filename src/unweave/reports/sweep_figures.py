@@ -11,7 +11,7 @@ from unweave.plots.score_panels import possible, score_against, score_by_group
 from unweave.plots.sweeps import Point, agreement_map, trade_off
 from unweave.reports.charts import LivePoint
 from unweave.reports.explanations import explanation_of
-from unweave.reports.variants import Variant, finished_values, page_order, score_text
+from unweave.reports.variants import Variant, finished_values, has_learned, page_order, score_text
 from unweave.runs.sweep import Member
 
 
@@ -193,8 +193,13 @@ def _series(variants: Sequence[Variant]) -> tuple[str, dict[str, list[tuple[str,
                 if key != swept and len(varied[key]) > 1
             ]
             name = " ".join(word for word in (shared_words, *rest) if word)
-            groups.setdefault(name, []).append((f"{variant.settings[swept]:.3g}", variant))
+            groups.setdefault(name, []).append((_short(float(variant.settings[swept])), variant))
     return " or ".join(dict.fromkeys(swept_keys)), groups
+
+
+def _short(value: float) -> str:
+    """Three digits of a value, those before the point in full: 1000 is not 1e+03."""
+    return f"{value:.0f}" if 1000 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _points(series: Mapping[str, Sequence[tuple[str, Variant]]], x: str, y: str) -> dict[str, list[Point]]:
@@ -212,8 +217,12 @@ def _points(series: Mapping[str, Sequence[tuple[str, Variant]]], x: str, y: str)
 
 
 def _complete_scores(variants: Sequence[Variant], names: Sequence[str]) -> dict[str, list[float]]:
-    """By score, the values of all runs that have every score; scores that never vary are omitted."""
-    found = [finished_values(member) for variant in variants for member in variant.members]
+    """By score, the values of all runs that have learned and have every score; scores that never vary are omitted.
+
+    Of a run that has collapsed only ELBO, NLL and KL mean something: with others they would rank chance.
+    """
+    members = [member for variant in variants for member in variant.members if has_learned(member)]
+    found = [finished_values(member) for member in members]
     complete = [values for values in found if set(names) <= set(values)]
     columns = {name: [values[name] for values in complete] for name in names}
     return {name: column for name, column in columns.items() if len(set(column)) > 1}
