@@ -49,7 +49,7 @@ HAVE = {
     **dict.fromkeys(("STUDY", "betas.yaml", "examples/betas.yaml"), "tiny.yaml"),
     **dict.fromkeys(("examples/search.yaml", "search.yaml"), "tiny-search.yaml"),
     **dict.fromkeys(("FOLDER", "runs/betas", "SWEEP"), "runs/tiny"),
-    **{"DATA": "circles", "NAME": "circles"},
+    **{"DATA": "circles", "NAME": "circles", "photo.jpg": "photos/000-grey.png"},
 }
 """What the words of the pages stand for in the walk."""
 TINY = "data: circles, data.size: 16, encoder: MLP, decoder: MLP, encoder.hidden: [8], decoder.hidden: [8]"
