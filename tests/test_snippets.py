@@ -35,7 +35,7 @@ ELSEWHERE = {
     r"unweave reproduce (?!check|list)": "every id runs in tests/recipes/test_smoke.py",
     r"unweave theory \w+": "tests/theory, tests/recipes",
     r"unweave report runs/reproduce/SCALE/ID": "tests/reports",
-    r"unweave demo": "tests/cli/test_demo.py",
+    r"unweave demo": "tests/cli/test_demo.py, whole as a slow test",
     r"unweave export .*--out onnx": "tests/test_transcripts.py, which runs the page of models",
     r"unweave explore demo/": "the folder of `unweave demo`",
     r"unweave sweep (mystudy\.py|package)": "tests/runs/test_study.py",
