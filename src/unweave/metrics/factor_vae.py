@@ -73,9 +73,10 @@ def factor_vae_score(
 
     The interval covers the value of infinitely many codes and votes: it is Wilson's for that accuracy, with the votes
     counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves. There
-    is none if fewer than ten votes are wrong, or right; none if a value has fewer than 200 codes, or ten times as many as a vote looks at: votes within the blocks that
-    show how codes vary would repeat them (of 300 codes a value, intervals covered 99.5 %); and
-    none with heavy tails, where a single code decides the variance that a latent is divided by.
+    is none if fewer than ten votes are wrong, or right; none if a value has fewer than 200 codes, or ten times as many
+    as a vote looks at: votes within the blocks that show how codes vary would repeat them (of 300 codes a value,
+    intervals covered 99.5 %); and none with heavy tails, where a single code decides the variance that a latent is
+    divided by.
 
     Collapsed latents take no part. With ``scales`` these are the ones with mean scale^2 > 0.95 times the prior's
     variance (posterior = prior, FAC appendix B); without, those whose codes vary less than ``prune`` times the most

@@ -6,7 +6,7 @@ COUNTED: dict[str, tuple[int, int | None] | str] = {
     "sap": (0, 500),
     "explicitness": (1_000, 1_500),
     "downstream_accuracy": (0, 1_500),
-    "infomec_explicitness": "of codes with heavy tails it covered 91.8 %",
+    "infomec_explicitness": (0, 1_500),
     "infomec_modularity": WIDE,
     "infomec_compactness": WIDE,
     "sampled_mig": WIDE,

@@ -113,7 +113,9 @@ def plan_votes(
     least: int,
     interval: bool,
 ) -> Votes:
-    """The votes of the score ``name``. There is no interval if a value has fewer codes than ``least`` or twice the blocks.
+    """The votes of the score ``name``.
+
+    There is no interval if a value has fewer codes than ``least`` or twice the blocks.
 
     Votes on few codes repeat them, so that they vary less than those of fresh codes would.
 
