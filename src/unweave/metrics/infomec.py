@@ -137,7 +137,8 @@ class _Focused(CountedScore):
     def at_an_end(self) -> bool:
         known = np.where(self.nothing, 0.0, self.joint.information / _entropies(self.joint))
         rest, turned = ~self.nothing, self._turned(known)
-        self._turned(rest)[turned.argmax(axis=0), np.arange(turned.shape[1])] = False
+        pairs = rest.T if self.of_latents else rest
+        pairs[turned.argmax(axis=0), np.arange(turned.shape[1])] = False
         return self.joint.by_chance(rest)
 
     @property
