@@ -33,7 +33,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from unweave import metrics
-from unweave.metrics import Encoded, score_all
+from unweave.metrics import Encoded, interval_limits, score_all
 
 SIZES = (3, 6, 40, 32, 32)
 SAMPLES, LATENTS = 10_000, 10
@@ -222,6 +222,7 @@ def main() -> None:
     parser.add_argument("--dsprites", action="store_true", help="sampled MIG over 737,280 codes")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
+    interval_limits.COUNTED = {}  # so that "with intervals" says what they cost, also where they are not printed
     codes, factors, scales = representation()
     seeded = lambda: np.random.default_rng(0)  # noqa: E731
     results: dict[str, dict[str, float]] = {}

@@ -244,11 +244,16 @@ def _harness(name: str) -> ModuleType:
     return importlib.import_module(name)
 
 
-def withheld_intervals() -> str:
-    """Which intervals tables leave out, and where."""
+def limits_of_intervals() -> str:
+    """Which scores have intervals with some numbers of codes only, or none."""
     parts = []
     for name, known in COUNTED.items():
-        said = known if isinstance(known, str) else f"printed for {known[0]:,} to {known[1]:,} codes"
+        if isinstance(known, str):
+            said = f"none, since {known}"
+        elif known[1] is None:
+            said = f"{known[0]:,} codes and more"
+        else:
+            said = f"{known[0]:,} to {known[1]:,} codes" if known[0] else f"up to {known[1]:,} codes"
         parts.append(f"{label_of(name)} ({said})")
     return ", ".join(parts)
 
@@ -259,12 +264,11 @@ def coverage() -> str:
     rows = harness.table(json.loads(COVERAGE.read_text()))
     return (
         "How often the intervals cover, in percent of 400 repetitions (where fewer were counted, `of 100` says so; `seed` in the file of results), for\n"
-        "eight kinds of representation that `tests/metrics/coverage.py` defines. The truth is that of independent large samples, or, where the score says\n"
+        "nine kinds of representation that `tests/metrics/coverage.py` defines. The truth is that of independent large samples, or, where the score says\n"
         "that its interval covers the mean over samples of its number of codes, the mean of 400 independent samples of as many. \\*: most intervals are\n"
         "of the latter kind. none: no interval is printed; (60 %): only so many repetitions have one, and the share counts those; -: not counted.\n"
-        "The functions computed these intervals; `score_all` and the commands print fewer of them, see above. With 400 repetitions the share of a perfect\n"
-        "interval has a standard deviation of 1.1. Modularity of `folded, dead, missing` has a truth of 0.75, the largest value that a dead latent leaves, and the\n"
-        "FactorVAE score of `aligned` one of 1: intervals that end there cover 100 %. Made by\n"
+        "The limits above are off while this is counted, so some of these intervals are not computed otherwise. With 400 repetitions the share of a perfect\n"
+        "interval has a standard deviation of 1.1. Made by\n"
         "`python tests/metrics/coverage.py benchmarks/results/coverage.json`, which goes on where it stopped.\n\n"
         + "\n".join(rows)
     )
@@ -388,11 +392,11 @@ codes; `Score.covers` says which, and so do the commands:
 | scores | what the interval covers | how |
 |---|---|---|
 | MIG, modularity, InfoM, InfoC | the value of infinitely many codes, if codes end at an edge and are many for the cells | influence of each sample, less the bias of counting; latents that chance explains know nothing |
-| the same | otherwise the mean over samples of this number of codes | influence of each sample; the range that bins follow, moved by its error; latents that know nothing, shuffled |
+| the same | otherwise, and where chance explains all that keeps modularity, InfoM or InfoC from the end of its range (an interval there would cover always), the mean over samples of this number of codes | influence of each sample; the range that bins follow, moved by its error; latents that know nothing, shuffled |
 | InfoE | the value of infinitely many codes | influence of each sample, less the optimism of fitting, from two halves |
 | SAP | the mean over samples of this number of codes | held-out codes, and machines trained on random halves |
 | explicitness, downstream accuracy | the value of infinitely many codes | the held-out codes, plus what classifiers of all training codes gain over those of two halves |
-| FactorVAE score, beta-VAE score | the value of infinitely many codes and votes, with L as it is | Wilson's, with as many votes as fresh codes would need |
+| FactorVAE score, beta-VAE score | the value of infinitely many codes and votes, with L as it is | Wilson's, with as many votes as fresh codes would need; none if fewer than ten votes are wrong, or right |
 | IRS | no interval: it rests on the largest deviations | one from extreme value theory covered 90 to 98.3 % |
 | DCI, its completeness and informativeness | no interval, since how often it covers has not been counted | `half_samples=6` asks for that of predictors trained on random halves |
 | Gaussian TC | the value of infinitely many codes | the jackknife: its standard error, less its bias |
@@ -405,9 +409,9 @@ and both are printed; a plain value outside of that interval has none. Where no 
 `Score.no_interval` says why: heavy tails, a value with too few codes, a latent that is active in some samples only, classifiers that more codes
 would improve by more than the error, nearest neighbours. MIG, modularity, InfoM and InfoC of fewer than 1,000 codes have none, nor has the FactorVAE score if a value has fewer than 200, or than ten times L. DCI changes with the number of codes far beyond 10,000, since trees split on chance: compare it at equal numbers only.
 
-`score_all`, `unweave score` and `unweave evaluate` print an interval only where it was counted how often it covers, and this was 92 to 98 %
-(`unweave.metrics.interval_limits.COUNTED`, which a test compares with the counts below): {withheld_intervals()}. A function on its own,
-`metrics.sap(codes, factors)`, still computes its interval.
+There is an interval only where it was counted how often it covers, and this was 92 to 98 %. The measures have these limits themselves
+(`unweave.metrics.interval_limits.COUNTED`, which a test compares with the counts below), so that Python and the command line agree:
+{limits_of_intervals()}. Intervals of more than 20,000 codes rest on the same formulas; they were not counted.
 
 {coverage()}
 """

@@ -1,4 +1,4 @@
-"""How often the 95 % intervals cover what they should: eight kinds of representation, 400 repetitions of each case.
+"""How often the 95 % intervals cover what they should: nine kinds of representation, 400 repetitions of each case.
 
     python tests/metrics/coverage.py RESULTS.json [--only NAME ...] [--kinds KIND ...] [--sizes N ...] [--seed S]
     python tests/metrics/coverage.py RESULTS.json --table        the table of docs/metrics.md, from the results
@@ -15,7 +15,8 @@ one in twenty repetitions count as none.
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -23,7 +24,7 @@ from pathlib import Path
 import numpy as np
 
 from unweave import metrics
-from unweave.metrics import Score
+from unweave.metrics import Score, interval_limits
 from unweave.metrics.score import AT_THIS_NUMBER
 
 SIZES = np.array([3, 4, 5])
@@ -91,6 +92,12 @@ def folded(n: int, rng: np.random.Generator) -> Codes:
     return np.stack([z[:, 0], np.abs(z[:, 1]), z[:, 1], 0 * z[:, 0]], 1) + even(rng, (n, 4)) * [1, 1, 1, 0], v
 
 
+def faint(n: int, rng: np.random.Generator) -> Codes:
+    """Codes that hardly know the factors: votes err with hundreds of codes in each."""
+    v = factors(n, rng)
+    return 0.2 * clean(v) @ MIXED + even(rng, (n, 5)), v
+
+
 KINDS: dict[str, Callable[[int, np.random.Generator], Codes]] = {
     "aligned": aligned,
     "entangled": entangled,
@@ -100,6 +107,7 @@ KINDS: dict[str, Callable[[int, np.random.Generator], Codes]] = {
     "heavy tails, rare classes": heavy_and_rare,
     "normal noise": gaussian,
     "folded, dead, missing": folded,
+    "faint": faint,
 }
 
 
@@ -126,8 +134,22 @@ def one(score: Score) -> dict[str, Score]:
 
 
 def named(name: str, score: Score) -> dict[str, Score]:
-    """With five codes a vote, few enough that the truth lies inside of the range and not at its end."""
+    """A score with options, by another name."""
     return {name: score}
+
+
+PAIRED = {3: (2, 1), 4: (2, 2), 5: (2, 2, 1)}
+"""Subspaces of so many latents."""
+
+
+@contextmanager
+def without_limits() -> Iterator[None]:
+    """Intervals also where they were not counted, or covered too rarely or too often."""
+    kept, interval_limits.COUNTED = interval_limits.COUNTED, {}
+    try:
+        yield
+    finally:
+        interval_limits.COUNTED = kept
 
 
 def spread(z: np.ndarray) -> np.ndarray:
@@ -222,6 +244,25 @@ CASES = {
             "beta_vae_score samples=5",
             metrics.beta_vae_score(z, v, r, samples=5, votes=10_000, evaluation_votes=40_000),
         ),
+    ),
+    "beta_vae_score": Case(
+        lambda z, v, r: one(metrics.beta_vae_score(z, v, r)),
+        (500, 1_500, 20_000),
+        draws=2,
+        truth=lambda z, v, r: one(metrics.beta_vae_score(z, v, r, votes=10_000, evaluation_votes=40_000)),
+    ),
+    "sap mode=ubisoft": Case(
+        lambda z, v, r: named("sap mode=ubisoft", metrics.sap(z, v, r, mode="ubisoft")), (500, 1_500, 20_000)
+    ),
+    "subspace_mig": Case(
+        lambda z, v, r: one(metrics.subspace_mig(z, spread(z), v, r, subspaces=PAIRED[z.shape[1]])),
+        (500,),
+        0,
+        1,
+        lambda z, v, r: one(
+            metrics.subspace_mig(z, spread(z), v, r, subspaces=PAIRED[z.shape[1]], samples=100_000)
+        ),
+        fixed=True,
     ),
     "dci": Case(
         lambda z, v, r: metrics.dci(z, v, r, half_samples=6),
@@ -354,8 +395,10 @@ def count(
             break
         rng = np.random.default_rng([seed, repetition])
         codes = KINDS[kind](n, np.random.default_rng([5, 0]) if case.fixed else rng)
-        for key, score in case.measure(*codes, rng).items():
-            found.setdefault(key, Tally()).add(score, partial(truth.of, score, key))
+        with without_limits():
+            scores = case.measure(*codes, rng)
+            for key, score in scores.items():
+                found.setdefault(key, Tally()).add(score, partial(truth.of, score, key))
     return {key: tally.cell(repetitions, seed) for key, tally in found.items()}
 
 

@@ -106,7 +106,10 @@ def test_gaussian_total_correlation_is_minus_half_the_log_determinant() -> None:
     assert multivariate_normal(cov=np.eye(2)).dim == 2
 
 
-def test_the_interval_of_the_gaussian_total_correlation_leaves_out_code_after_code() -> None:
+def test_the_interval_of_the_gaussian_total_correlation_leaves_out_code_after_code(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("unweave.metrics.interval_limits.COUNTED", {})
     rng = np.random.default_rng(3)
     z = rng.uniform(-1, 1, size=(60, 4)) @ rng.normal(size=(4, 4))
     score = gaussian_total_correlation(z)

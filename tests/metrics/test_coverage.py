@@ -14,7 +14,7 @@ import pytest
 
 from unweave import metrics
 from unweave.metrics import Score
-from unweave.metrics.interval_limits import withheld
+from unweave.metrics.interval_limits import COUNTED, uncounted
 from unweave.metrics.score import AT_THIS_NUMBER
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -29,6 +29,7 @@ NONE = [
     ("mig", "heavy tails", 1_500),
     ("mig", "aligned", 900),
     ("infomec", "aligned", 500),
+    ("infomec", "heavy tails", 1_500),
     ("irs", "aligned", 1_500),
     ("factor_vae_score samples=5", "aligned", 500),
     ("modularity", "heavy tails, rare classes", 1_500),
@@ -68,7 +69,9 @@ def test_codes_without_an_end_have_the_interval_of_their_number(name: str) -> No
     rng = np.random.default_rng(4)
     v = harness.factors(3_000, rng)
     z = harness.clean(v) + 0.7 * rng.normal(size=v.shape)
-    for key, score in harness.CASES[name].measure(z, v, np.random.default_rng(0)).items():
+    with harness.without_limits():
+        scores = harness.CASES[name].measure(z, v, np.random.default_rng(0))
+    for key, score in scores.items():
         if key != "infomec_explicitness":
             assert score.low is not None
             assert score.low < score.value < score.high  # type: ignore[operator]
@@ -129,31 +132,40 @@ def test_coverage_of_means() -> None:
         assert 0.93 <= covered(found[name], truth) <= 0.97, name
 
 
-BOUNDARY = {("modularity", "folded, dead, missing")}
-"""Truths at the end of the range: intervals that end there cover always."""
-
-
 def test_what_is_printed_was_counted_and_covers() -> None:
-    """Every cell of 500 codes or more in the results whose interval ``score_all`` would print."""
+    """Every cell of the results whose interval is computed, and every number of codes at which one ends."""
     stored = Path(__file__).parents[2] / "benchmarks" / "results" / "coverage.json"
-    printed = 0
+    printed, counted = 0, set()
     for key, cells in json.loads(stored.read_text()).items():
-        _, kind, n = key.split("|")
+        n = key.split("|")[2]
         for name, cell in cells.items():
-            score = withheld(Score(name.split(" ")[0], 0.5, 0.4, 0.6), int(n))
-            if cell["printed"] >= 0.05 and score.low is not None and (name, kind) not in BOUNDARY:
+            counted.add((name.split(" ")[0], int(n)))
+            if cell["printed"] >= 0.05 and not uncounted(name.split(" ")[0], int(n)):
                 printed += 1
-                assert cell["repetitions"] == 400, (key, name)
+                assert cell["repetitions"] >= 400, (key, name)
                 assert 0.92 <= cell["covered"] <= 0.98, (key, name, cell)
     assert printed > 80
+    for name, limits in COUNTED.items():
+        if not isinstance(limits, str):
+            assert limits[1] is None or (name, limits[1]) in counted, name
 
 
-@pytest.mark.parametrize("name", ["sap", "explicitness", "downstream_accuracy", "beta_vae_score"])
-def test_the_table_leaves_out_what_was_not_counted(name: str) -> None:
-    z, v = harness.aligned(1_600, np.random.default_rng(0))
-    score = metrics.score_all(metrics.Encoded.of(z, v), [name])[name]
-    assert score.low is None
-    assert score.corrected is None
-    assert score.no_interval.startswith("how often it covers")
-    direct = metrics.score_all(metrics.Encoded.of(z, v), [name], interval=False)[name]
-    assert score.value == direct.value
+@pytest.mark.parametrize(("name", "codes"), [("sap", 900), ("beta_vae_score", 900), ("subspace_mig", 60)])
+def test_what_was_not_counted_has_no_interval(monkeypatch: pytest.MonkeyPatch, name: str, codes: int) -> None:
+    """In Python and in tables alike, and with the same value as without intervals."""
+    monkeypatch.setitem(COUNTED, name, (0, codes - 1))
+    z, v = harness.aligned(codes, np.random.default_rng(0))
+    encoded = metrics.Encoded.of(z, v, np.full(z.shape, 0.3))
+    measure = harness.CASES[name].measure
+
+    def score() -> Score:
+        return measure(z, v, np.random.default_rng(0))[name]
+
+    assert score().low is None
+    assert score().corrected is None
+    assert score().no_interval == f"how often it covers was counted with up to {codes - 1} codes only"
+    monkeypatch.setitem(COUNTED, name, (0, codes))
+    assert score().no_interval != f"how often it covers was counted with up to {codes - 1} codes only"
+    if name == "sap":
+        assert score().low is not None
+        assert metrics.score_all(encoded, [name])[name].low is not None

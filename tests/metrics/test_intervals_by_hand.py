@@ -137,7 +137,10 @@ def test_the_error_of_mig_is_that_of_its_influence(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("measure", [sampled_mig, subspace_mig])
-def test_intervals_of_sampled_scores_stay_in_their_range(measure: object) -> None:
+def test_intervals_of_sampled_scores_stay_in_their_range(
+    monkeypatch: pytest.MonkeyPatch, measure: object
+) -> None:
+    monkeypatch.setattr("unweave.metrics.interval_limits.COUNTED", {})
     v = np.stack(np.meshgrid(range(6), range(6)), -1).reshape(-1, 2)
     noise = np.random.default_rng(0).normal(size=(36, 2))
     options = {"subspaces": (1, 1)} if measure is subspace_mig else {}

@@ -13,6 +13,7 @@ from unweave import metrics
 from unweave.cli import cli
 from unweave.errors import UnweaveError
 from unweave.metrics import METRICS, Encoded, FunctionMetric, load_encoded, relations, score_all
+from unweave.metrics.score import AT_THIS_NUMBER
 
 RNG = np.random.default_rng
 
@@ -44,19 +45,33 @@ def test_no_value_lies_outside_of_its_own_interval(n: int, spare: int) -> None:
             assert score.no_interval, f"{name} must say why it has no interval"
 
 
-def test_a_noise_latent_counts_nothing_in_the_corrected_scores() -> None:
+def test_a_noise_latent_counts_nothing_in_the_corrected_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     """Plain modularity and InfoM of noise are made of chance; the corrected ones are those of the other latents."""
+    monkeypatch.setattr("unweave.metrics.interval_limits.COUNTED", {})
     z, v = sample(20_000)
-    one = metrics.modularity(z, v)
+    z[:, :2] += 0.3 * v[:, ::-1]
+    one, without = metrics.modularity(z, v), metrics.modularity(z[:, :2], v)
     assert one.corrected is not None
-    assert one.corrected[0] == pytest.approx(2 / 3, abs=0.01)
-    assert one.value > 0.75
-    m = metrics.infomec(z, v)["infomec_modularity"]
+    assert without.corrected is not None
+    assert one.corrected[0] == pytest.approx(2 / 3 * without.corrected[0], rel=1e-9)
+    assert one.value > one.corrected[0] + 0.05
+    m, without = (metrics.infomec(codes, v)["infomec_modularity"] for codes in (z, z[:, :2]))
     assert m.corrected is not None
-    assert m.corrected[0] == pytest.approx(2 / 3, abs=0.01)
+    assert without.corrected is not None
+    assert m.corrected[0] == pytest.approx(2 / 3 * without.corrected[0], rel=1e-9)
 
 
-def test_identity_codes_are_fully_explicit() -> None:
+def test_where_chance_explains_all_that_others_know_the_interval_is_of_this_number() -> None:
+    """Latents that know one factor alone: infinitely many codes have 2 / 3 exactly, which an interval covers always."""
+    z, v = sample(20_000)
+    alone = metrics.modularity(z, v)
+    assert alone.corrected is None
+    assert alone.covers == AT_THIS_NUMBER
+    assert alone.low is not None
+
+
+def test_identity_codes_are_fully_explicit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("unweave.metrics.interval_limits.COUNTED", {})
     for n in (300, 2_000):
         v = RNG(0).integers(0, 6, (n, 3))
         score = metrics.infomec(v * 1.0, v)["infomec_explicitness"]

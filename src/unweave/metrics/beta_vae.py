@@ -75,7 +75,7 @@ def beta_vae_score(
 
     The interval covers the value of infinitely many codes and votes: it is Wilson's for that accuracy, with the votes
     counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves. There
-    is none if a value has fewer than 20 codes.
+    is none if a value has fewer than 20 codes, or if fewer than ten votes are wrong, or right.
 
     It has a failure mode: with K - 1 factors disentangled it still scores 1, since the last factor is the one for which
     no difference vanishes (FAC figure 3).
@@ -114,7 +114,9 @@ def beta_vae_score(
     protocol = _protocol(mode, samples, votes, evaluation_votes)
     codes, table = check_pair(codes, factors, least=20)
     classes, sizes = vote_classes(table, protocol)
-    planned = plan_votes(classes, sizes, protocol, rng, protocol.planner, least=0, interval=interval)
+    planned = plan_votes(
+        classes, sizes, protocol, rng, protocol.planner, name="beta_vae_score", least=0, interval=interval
+    )
     return _score(codes, planned, len(sizes), mode, protocol)
 
 

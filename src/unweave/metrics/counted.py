@@ -3,7 +3,6 @@
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,13 +49,6 @@ class CountedScore(ABC):
         ['corrected', 'plain', 'slopes']
     """
 
-    second_order: ClassVar[float] = 0.0
-    """How much of the second order, freedoms / 2 n^2 for each information, is to be added to the first.
-
-    One where latents lead that know nothing; less one where the error of counted logarithms outweighs it, which makes
-    terms vary by freedoms / n more than they should, of which half is due for a latent that knows little.
-    """
-
     codes: Floats
     bins: int
     joint: JointCounts
@@ -76,6 +68,22 @@ class CountedScore(ABC):
 
     def uncertain(self, plain: float, corrected: float, error: float) -> bool:
         """Whether the correction itself is off by more than the interval bears."""
+        return False
+
+    @property
+    def second_orders(self) -> Floats:
+        """How much of the second order, freedoms / 2 n^2 for each information, adds to the first, (latents, K).
+
+        An information that chance explains has the variance of chi-squared, of which the first order has twice as much.
+        """
+        return np.where(self.joint.likely, -1.0, 0.0)
+
+    @property
+    def at_an_end(self) -> bool:
+        """Whether chance explains all that keeps the score from the end of its range.
+
+        There an interval of the value of infinitely many codes would cover it always.
+        """
         return False
 
     @property
@@ -112,7 +120,7 @@ class CountedScore(ABC):
         """The interval; ``limit``: whether that of infinitely many codes may be tried."""
         if len(self.codes) < FEWEST:
             return no_span(TOO_FEW)
-        if limit and not self.joint.crowded and not self.joint.informed()[1].any():
+        if limit and not (self.joint.crowded or self.at_an_end or self.joint.informed()[1].any()):
             found = self._of_infinitely_many(value)
             if found is not None:
                 return found
@@ -135,8 +143,8 @@ class CountedScore(ABC):
         by_information, by_entropy = self.slopes(information)
         by_information = np.where(self._matters(by_information), by_information, 0.0)
         own = float(np.var(self.joint.influence(by_information, by_entropy, self._some))) / n
-        second = float(np.sum(by_information**2 * np.maximum(self.joint.freedoms, 0.0))) / (2 * n * n)
-        return max(own + self.second_order * second, second)
+        seconds = by_information**2 * np.maximum(self.joint.freedoms, 0.0) / (2 * n * n)
+        return max(own + float(np.sum(self.second_orders * seconds)), float(np.sum(seconds)))
 
     def _of_infinitely_many(self, value: float) -> Span | None:
         """None if the score has no limit within reach."""

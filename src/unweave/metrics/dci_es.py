@@ -108,8 +108,8 @@ def _ascending(capacities: Sequence[int]) -> list[int]:
 
 def _size(factors: int, latents: int, interval: bool) -> Score:
     size, constants = factors / latents, {"factors": factors, "latents": latents}
-    low, high = (size, size) if interval else (None, None)
-    return Score("dci_size", size, low, high, range=(0.0, None), constants=constants)
+    span = no_span("it is no estimate" if interval else "")
+    return Score("dci_size", size, range=(0.0, None), constants=constants, **span)
 
 
 def explicitness_of(capacities: ArrayLike, losses: ArrayLike, *, mode: Mode = "paper") -> float:

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.aggregate import LOG_2PI, log_joint, log_marginals
+from unweave.metrics.interval_limits import uncounted
 from unweave.metrics.score import Score, Span, clipped, decided_by_one, interval_of_mean, no_span, span_of
 from unweave.metrics.validation import Floats, check_codes, check_count, check_scales, standardised
 
@@ -177,7 +178,8 @@ def gaussian_total_correlation(codes: ArrayLike, *, interval: bool = True) -> Sc
         span = _jackknifed(value, changes)
     constants = {"unit": "nats", "samples": len(z), "latents": z.shape[1]}
     name, reference = "gaussian_total_correlation", "Locatello et al. 2019, section 5.2"
-    span = span if interval else no_span()
+    why = uncounted(name, len(z)) if interval else ""
+    span = span if interval and not why else no_span(why)
     return Score(
         name,
         value,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError, check_choice
+from unweave.metrics.interval_limits import uncounted
 from unweave.metrics.learned import Trial, span_of_learned
 from unweave.metrics.linear import AS_GOOD, Softmax, fit_softmax
 from unweave.metrics.predictors import fit_predictor
@@ -37,11 +38,11 @@ def downstream_accuracy(
 ) -> Score:
     """Mean accuracy, over factors, of predictors trained on labelled codes and tested on codes held out.
 
-    The interval covers the value of infinitely many codes, or with ``labels`` that of predictors trained on as many: it
-    is that of the mean over the held-out codes, and the corrected value adds what predictors of more codes would gain,
-    see :func:`~unweave.metrics.learned.learned_interval`. A value with fewer than 20 codes on either side leaves none.
-    Boosted trees have no limit within reach, and so no interval without ``labels``. Guessing the commonest value gets
-    ``constants["chance"]``.
+    The interval covers the value of infinitely many codes: it is that of the mean over the held-out codes, and the
+    corrected value adds what predictors of more codes would gain, see
+    :func:`~unweave.metrics.learned.learned_interval`. A value with fewer than 20 codes on either side leaves none, nor
+    is there one with ``labels``, or of boosted trees, which have no limit within reach. Guessing the commonest value
+    gets ``constants["chance"]``.
 
     Args:
         codes: (n, latents) posterior means.
@@ -71,13 +72,12 @@ def downstream_accuracy(
     trial = replace(trial, codes=standardised(codes, codes[trial.train]))
     each, models = _right(trial, trial.train, predictor)
     value = float(each.mean())
-    span = no_span()
+    span = no_span(uncounted("downstream_accuracy", len(codes)) if interval else "")
     if interval and labels is not None:
-        low, high = interval_of_terms(value, each.mean(axis=1))
-        span = Span(low=low, high=high, corrected=None, no_interval="")
+        span = no_span("what other labels would have taught is not known")
     elif interval and predictor == "trees":
         span = no_span("trees change with the number of codes without a limit within reach")
-    elif interval:
+    elif interval and not span["no_interval"]:
 
         def again(rows: Integers) -> tuple[float, Floats]:
             right = _right(trial, rows, predictor, models)[0].mean(axis=1)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
+from unweave.metrics.interval_limits import uncounted
 from unweave.metrics.learned import Trial, span_of_learned
 from unweave.metrics.linear import AS_GOOD, Softmax, fit_softmax
 from unweave.metrics.score import Score, no_span
@@ -77,8 +78,8 @@ def explicitness(
     trial = replace(trial, codes=standardised(codes, codes[trial.train]))
     areas, models, effect = _areas(trial, trial.train)
     value = float(np.mean(areas))
-    span = no_span()
-    if interval:
+    span = no_span(uncounted("explicitness", len(codes)) if interval else "")
+    if interval and not span["no_interval"]:
 
         def again(rows: Integers) -> tuple[float, Floats]:
             areas, _, effect = _areas(trial, rows, models)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import UnweaveError
 from unweave.metrics.interventions import BLOCKS, Encode, EncodeOnce, FactorSource, Plan, plan_groups
+from unweave.metrics.ranges import HEAVY_VARIANCE, heavy_variance
 from unweave.metrics.score import Score
 from unweave.metrics.validation import Floats, Integers, check_codes, check_pair, check_scales
 from unweave.metrics.votes import (
@@ -27,10 +28,6 @@ COLLAPSED_VARIANCE = 0.95
 FEWEST = 20 * BLOCKS
 """Codes of a value below which there is no interval: with fewer, those of a block decide its votes, and blocks differ
 by more than their share (intervals of 500 codes with 100 of a value covered 98.5 %)."""
-
-DECISIVE = 0.15
-"""The share of one code in the variance of squares beyond which tails are heavy: that of normal codes is 0.04 of 1,500,
-of Student's t with 3 degrees of freedom 0.7."""
 
 
 @dataclass(frozen=True)
@@ -76,9 +73,10 @@ def factor_vae_score(
 
     The interval covers the value of infinitely many codes and votes: it is Wilson's for that accuracy, with the votes
     counted as :func:`unweave.metrics.interventions.independent_votes`, since the codes are a sample themselves. There
-    is none if a value has fewer than 200 codes, or ten times as many as a vote looks at: votes within the blocks that
-    show how codes vary would repeat them (of 300 codes a value, intervals covered 99.5 %); and
-    none with heavy tails, where a single code decides the variance that a latent is divided by.
+    is none if fewer than ten votes are wrong, or right; none if a value has fewer than 200 codes, or ten times as many
+    as a vote looks at: votes within the blocks that show how codes vary would repeat them (of 300 codes a value,
+    intervals covered 99.5 %); and none with heavy tails, where a single code decides the variance that a latent is
+    divided by.
 
     Collapsed latents take no part. With ``scales`` these are the ones with mean scale^2 > 0.95 times the prior's
     variance (posterior = prior, FAC appendix B); without, those whose codes vary less than ``prune`` times the most
@@ -132,16 +130,12 @@ def factor_vae_score(
     if not active.any():
         return _empty(mode, protocol, len(sizes), constants)
     least = max(BLOCKS * protocol.samples, FEWEST)
-    votes_ = plan_votes(classes, sizes, protocol, rng, plan_groups, least=least, interval=interval)
-    if votes_.blocks is not None and _heavy(codes[:, active & ~of_classes]):
-        votes_ = Votes(votes_.plan, None, "a single code decides the variance of a latent: heavy tails")
+    votes_ = plan_votes(
+        classes, sizes, protocol, rng, plan_groups, name="factor_vae_score", least=least, interval=interval
+    )
+    if votes_.blocks is not None and heavy_variance(codes[:, active & ~of_classes]):
+        votes_ = Votes(votes_.plan, None, HEAVY_VARIANCE)
     return _score(codes[:, active], votes_, len(sizes), mode, protocol, constants, of_classes[active])
-
-
-def _heavy(codes: Floats) -> bool:
-    """Whether one code makes up more than ``DECISIVE`` of the variance of the squares of a latent."""
-    squares = ((codes - codes.mean(axis=0)) ** 2 - codes.var(axis=0)) ** 2
-    return bool(np.any(squares.max(axis=0) > DECISIVE * squares.sum(axis=0), where=squares.any(axis=0)))
 
 
 def factor_vae_score_of(

@@ -1,7 +1,7 @@
 """InfoMEC: modularity, compactness and explicitness in one unit, shares of information."""
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,8 +10,9 @@ from unweave.errors import check_choice
 from unweave.metrics.counted import FEWEST as LEAST
 from unweave.metrics.counted import STEADY, TOO_FEW, CountedScore
 from unweave.metrics.information import JointCounts, neighbour_information
+from unweave.metrics.interval_limits import uncounted
 from unweave.metrics.linear import AS_GOOD, Loss, Softmax, fit_softmax
-from unweave.metrics.ranges import Ends
+from unweave.metrics.ranges import HEAVY_VARIANCE, Ends, heavy_variance
 from unweave.metrics.score import Score, Span, interval_of_terms, no_span, span_of
 from unweave.metrics.validation import (
     Floats,
@@ -120,8 +121,6 @@ _HARDLY_ACTIVE = (
 class _Focused(CountedScore):
     """Modularity (``of_latents``) or compactness as a function of informations."""
 
-    second_order: ClassVar[float] = -0.25  # totals are over all pairs, of which some know little
-
     of_latents: bool
 
     def _turned(self, table: Floats) -> Floats:
@@ -133,6 +132,14 @@ class _Focused(CountedScore):
     def corrected(self, joint: JointCounts) -> float:
         known = np.where(self.nothing, 0.0, joint.unbiased())
         return float(_focus(self._turned(known / _entropies(joint))))
+
+    @property
+    def at_an_end(self) -> bool:
+        known = np.where(self.nothing, 0.0, self.joint.information / _entropies(self.joint))
+        rest, turned = ~self.nothing, self._turned(known)
+        pairs = rest.T if self.of_latents else rest
+        pairs[turned.argmax(axis=0), np.arange(turned.shape[1])] = False
+        return self.joint.by_chance(rest)
 
     @property
     def nothing(self) -> NDArray[np.bool_]:
@@ -169,7 +176,9 @@ def _spans(
     plain, found = _known(joint), []
     for of_latents in (True, False):
         value = float(_focus(plain.T if of_latents else plain))
-        found.append(_Focused(codes[:, active], bins, joint, sizes, of_latents).span(value, limit=limit))
+        why = uncounted(f"infomec_{'modularity' if of_latents else 'compactness'}", len(codes))
+        scored = _Focused(codes[:, active], bins, joint, sizes, of_latents)
+        found.append(no_span(why) if why else scored.span(value, limit=limit))
     return found[0], found[1]
 
 
@@ -239,12 +248,15 @@ def _explicitness(codes: Floats, classes: Integers, interval: bool) -> tuple[flo
     n, z = len(codes), standardised(codes)
     fits = [_fit(z, column) for column in classes.T]
     value = float(np.clip(np.mean([fit.value for fit in fits]), 0.0, 1.0))
-    if not interval:
-        return value, no_span()
+    why = uncounted("infomec_explicitness", n) if interval else ""
+    if why or not interval:
+        return value, no_span(why)
     fewest = min(int(np.bincount(fit.labels).min()) for fit in fits)
     separated = value > 1 - 1e-6  # all codes agree
     if fewest < (FEWEST_SEPARATED if separated else FEWEST) * (z.shape[1] + 1):
         return value, no_span("a value has too few codes for the weights of its classifier")
+    if heavy_variance(codes):
+        return value, no_span(HEAVY_VARIANCE)
     order = np.random.default_rng(0).permutation(n)
     halves = [
         np.mean([_fit(z[rows], fit.labels[rows], fit.model).value for fit in fits])

@@ -171,6 +171,16 @@ class JointCounts:
         return least < 1e-4, (least < 1e-4) & (least > 1e-9)
 
     @property
+    def likely(self) -> NDArray[np.bool_]:
+        """Which informations independence brings once in a hundred times and more, (latents, K)."""
+        return np.asarray(self._chances > 0.01)
+
+    def by_chance(self, pairs: NDArray[np.bool_]) -> bool:
+        """Whether independence of some pairs (latents, K) brings as much in all once in a hundred times and more."""
+        found = 2 * self.binned.shape[1] * float(self.information[pairs].sum())
+        return bool(scipy.special.chdtrc(max(float(self.freedoms[pairs].sum()), 1.0), found) > 0.01)
+
+    @property
     def crowded(self) -> bool:
         """Whether codes are so few that their bias is not known: fewer than 3 for an occupied cell, 20 for a value."""
         if min(int(counts[0].sum(axis=0).min()) for counts in self.counts) < 20:

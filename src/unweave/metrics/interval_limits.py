@@ -1,50 +1,37 @@
-"""Which intervals are printed: those of which it was counted how often they cover, and that covered 92 to 98 %."""
-
-from collections.abc import Mapping
-from dataclasses import replace
-
-from unweave.metrics.score import Score
+"""Which intervals are computed: those of which it was counted how often they cover, and that covered 92 to 98 %."""
 
 NEVER = "how often it covers has not been counted"
 WIDE = "of some kinds of codes it covered more than 98 %"
-COUNTED: Mapping[str, tuple[int, int] | str] = {
+COUNTED: dict[str, tuple[int, int | None] | str] = {
     "sap": (0, 500),
     "explicitness": (1_000, 1_500),
     "downstream_accuracy": (0, 1_500),
-    "infomec_explicitness": "of codes with heavy tails it covered 91.8 %",
-    "infomec_modularity": WIDE,
-    "infomec_compactness": WIDE,
+    "infomec_explicitness": (0, 1_500),
+    "gaussian_total_correlation": (20_000, None),
+    "infomec_modularity": NEVER,
+    "infomec_compactness": NEVER,
     "sampled_mig": WIDE,
     "subspace_mig": NEVER,
     "factor_vae_score": NEVER,
     "beta_vae_score": NEVER,
 }
-"""The fewest and most codes with which an interval is printed, or why there is none; scores that are not named have no
-such limits. ``benchmarks/results/coverage.json`` holds the counts."""
+"""The fewest and most codes (None: without an end) with which a score has an interval, or why it has none; scores that
+are not named have no such limits. ``benchmarks/results/coverage.json`` holds the counts, and a test compares them."""
 
 
-def withheld(score: Score, codes: int) -> Score:
-    """The score without its interval if it was not counted with so many codes; the score then says so.
-
-    A corrected value goes with its interval. The functions themselves go on computing both, for whoever counts.
+def uncounted(score: str, codes: int) -> str:
+    """Why a score of so many codes has no interval, or nothing if it was counted.
 
     Example:
-        >>> score = Score("sap", 0.5, 0.4, 0.6)
-        >>> withheld(score, 500).low, withheld(score, 10_000).low
-        (0.4, None)
-        >>> withheld(score, 10_000).no_interval
-        'how often it covers was counted with up to 500 codes only'
+        >>> uncounted("mig", 10_000)
+        ''
     """
-    known = COUNTED.get(score.name)
-    if known is None or (score.low is None and score.corrected is None):
-        return score
+    known = COUNTED.get(score, (0, None))
     if isinstance(known, str):
-        why = known
-    else:
-        fewest, most = known
-        if fewest <= codes <= most:
-            return score
-        why = (
-            f"how often it covers was counted with {f'{fewest:,}' if fewest else 'up'} to {most:,} codes only"
-        )
-    return replace(score, low=None, high=None, corrected=None, covers="", no_interval=why)
+        return known
+    fewest, most = known
+    if fewest <= codes <= (codes if most is None else most):
+        return ""
+    if most is None:
+        return f"how often it covers was counted with {fewest:,} codes and more only"
+    return f"how often it covers was counted with {f'{fewest:,}' if fewest else 'up'} to {most:,} codes only"

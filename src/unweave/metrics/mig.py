@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -116,8 +116,6 @@ def mig(
 class _Gap(CountedScore):
     """MIG as a function of informations."""
 
-    second_order: ClassVar[float] = 1.0
-
     def plain(self, information: Floats) -> Floats:
         shares = np.sort(information / self.joint.entropies, axis=-2)
         second = shares[..., -2, :] if shares.shape[-2] > 1 else 0.0
@@ -135,6 +133,11 @@ class _Gap(CountedScore):
         if len(order) > 1:
             slopes[order[1], factors] = -each
         return slopes, -gaps * each
+
+    @property
+    def second_orders(self) -> Floats:
+        """A latent leads that happens to know more than others."""
+        return np.ones(self.joint.information.shape)
 
     @property
     def silent(self) -> NDArray[np.bool_]:

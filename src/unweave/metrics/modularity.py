@@ -91,6 +91,12 @@ class _Modularity(CountedScore):
     def plain(self, information: Floats) -> Floats:
         return np.asarray(_modularities(information).mean(axis=-1))
 
+    @property
+    def at_an_end(self) -> bool:
+        rest = np.broadcast_to(~self.silent[:, None], self.joint.information.shape).copy()
+        rest[np.arange(len(rest)), self.joint.information.argmax(axis=1)] = False
+        return self.joint.by_chance(rest)
+
     def corrected(self, joint: JointCounts) -> float:
         return float(np.mean(np.where(self.silent, 0.0, _modularities(joint.unbiased()))))
 

@@ -25,7 +25,6 @@ from unweave.metrics.factor_vae import factor_vae_score
 from unweave.metrics.gaps import dcimig, jemmig, mcc, mig_sup
 from unweave.metrics.hoyer import hoyer
 from unweave.metrics.infomec import infomec
-from unweave.metrics.interval_limits import withheld
 from unweave.metrics.irs import irs
 from unweave.metrics.metric import ARRAYS, Answer, AnyMetric, Encoded, FunctionMetric, Metric
 from unweave.metrics.mig import mig
@@ -306,8 +305,6 @@ def score_all(
     """Every metric that is asked for, or every standard one that the arrays allow.
 
     Each metric draws from its own stream of random numbers, so its value does not depend on what else is computed.
-    Intervals of our metrics are left out where it was not counted how often they cover (``Score.no_interval`` says so);
-    the functions compute them.
 
     Args:
         encoded: the arrays.
@@ -335,9 +332,7 @@ def score_all(
         stream = np.random.default_rng([seed, zlib.crc32(metric.name.encode())])
         if not isinstance(metric, FunctionMetric):
             return metric.named(metric.compute(encoded, stream))
-        found = metric.named(metric.compute(encoded, stream, interval=interval))
-        ours = getattr(METRICS.get(metric.name), "function", None) is metric.function
-        return {name: withheld(score, len(encoded.codes)) if ours else score for name, score in found.items()}
+        return metric.named(metric.compute(encoded, stream, interval=interval))
 
     if threads == 1:
         parts = {metric.name + metric.suffix: measure(metric) for metric in chosen}

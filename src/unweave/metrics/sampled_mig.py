@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.aggregate import Mixture, log_joint
 from unweave.metrics.information import class_entropies
+from unweave.metrics.interval_limits import uncounted
 from unweave.metrics.mig import leading_gaps
 from unweave.metrics.score import Score, clipped
 from unweave.metrics.validation import (
@@ -87,7 +88,8 @@ def sampled_mig(
         [-logs.mean(axis=2) @ p for logs, p in zip(of_values, shares, strict=True)], axis=1
     )
     found = _Gaps.of(entropies[:, None] - conditional, _normalisers(classes, sizes, mode))
-    error = _standard_error(found, of_all, of_values, shares) if interval else None
+    why = uncounted("sampled_mig", len(mu)) if interval else ""
+    error = _standard_error(found, of_all, of_values, shares) if interval and not why else None
     constants = {
         "mode": mode,
         "samples": samples,
@@ -99,7 +101,7 @@ def sampled_mig(
         "mutual_information": found.information.tolist(),
     }
     reference = "Chen et al. 2018, section 4, from samples of q(z)"
-    return found.score("sampled_mig", error, reference, constants)
+    return found.score("sampled_mig", error, reference, constants, why)
 
 
 @dataclass(frozen=True)
@@ -117,11 +119,13 @@ class _Gaps:
         possible = np.clip(information, 0.0, normalisers)
         return cls(possible, normalisers, *leading_gaps(possible / normalisers))
 
-    def score(self, name: str, error: float | None, reference: str, constants: Mapping[str, Any]) -> Score:
-        """The mean gap; with its standard error also the interval."""
+    def score(
+        self, name: str, error: float | None, reference: str, constants: Mapping[str, Any], why: str
+    ) -> Score:
+        """The mean gap; with its standard error also the interval, or why there is none."""
         value = float(np.mean(self.gaps))
         low, high = (None, None) if error is None else clipped(value, 1.96 * error)
-        return Score(name, value, low, high, reference=reference, constants=constants)
+        return Score(name, value, low, high, reference=reference, constants=constants, no_interval=why)
 
 
 def _log_densities(
@@ -225,7 +229,8 @@ def subspace_mig(
     classes, sizes = factor_classes(table)
     ratios = _subspace_ratios(mu, sd, classes, sizes, subspaces, samples, rng)
     found = _Gaps.of(ratios.mean(axis=2), _normalisers(classes, sizes, "paper"))
-    error = _error_of_ratios(found, ratios) if interval else None
+    why = uncounted("subspace_mig", len(mu)) if interval else ""
+    error = _error_of_ratios(found, ratios) if interval and not why else None
     constants = {
         "subspaces": [int(s) for s in subspaces],
         "samples": samples,
@@ -236,7 +241,7 @@ def subspace_mig(
         "mutual_information": found.information.tolist(),
     }
     reference = "Stühmer et al. 2020 (ISA); Chen et al. 2018, Eq. 6"
-    return found.score("subspace_mig", error, reference, constants)
+    return found.score("subspace_mig", error, reference, constants, why)
 
 
 def _error_of_ratios(found: _Gaps, ratios: Floats) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
+from unweave.metrics.interval_limits import uncounted
 from unweave.metrics.learned import FEWEST, Trial
 from unweave.metrics.mig import leading_gaps
 from unweave.metrics.score import (
@@ -133,6 +134,8 @@ def _span(
     trial: Trial, machines: _Machines, penalty: float, right: NDArray[np.bool_], order: NDArray[np.intp]
 ) -> Span:
     """The interval: ``right`` (latents, K, held out) is what the machines guess, ``order`` the latents that lead."""
+    if why := uncounted("sap", len(trial.codes)):
+        return no_span(why)
     if np.array_equal(trial.train, trial.held_out):
         return no_span("machines are tested on the codes they were trained on")
     if trial.fewest(trial.train, trial.held_out) < FEWEST:

@@ -9,9 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave.errors import check_choice
+from unweave.metrics.interval_limits import uncounted
 from unweave.metrics.interventions import BLOCKS, Plan, Planner, independent_votes, plan_blocks
 from unweave.metrics.score import Score, no_span, wilson
 from unweave.metrics.validation import Integers, check_count, equal_width_bins, factor_classes
+
+DECIDING = 10
+"""Wrong votes, and right ones, without which there is no interval: where the score is at the end of its range, an
+interval covers it always, not 95 times in 100."""
+AT_AN_END = f"fewer than {DECIDING} votes are wrong (or right): the score may be at the end of its range"
 
 
 @dataclass(frozen=True)
@@ -103,23 +109,29 @@ def plan_votes(
     rng: np.random.Generator,
     planner: Planner,
     *,
+    name: str,
     least: int,
     interval: bool,
 ) -> Votes:
-    """The votes of a score. There is no interval if a value has fewer codes than ``least`` or twice the blocks.
+    """The votes of the score ``name``.
+
+    There is no interval if a value has fewer codes than ``least`` or twice the blocks.
 
     Votes on few codes repeat them, so that they vary less than those of fresh codes would.
 
     Example:
         >>> from unweave.metrics.interventions import plan_groups
         >>> classes, rng = np.arange(10)[:, None] % 2, np.random.default_rng(0)
-        >>> votes = plan_votes(classes, (2,), VotingProtocol(3, 4, 5), rng, plan_groups, least=3, interval=True)
+        >>> votes = plan_votes(
+        ...     classes, (2,), VotingProtocol(3, 4, 5), rng, plan_groups, name="votes", least=3, interval=True)
         >>> votes.plan.rows.shape, votes.no_interval
         ((9, 3), 'a value has fewer than 20 codes: votes on it repeat them')
     """
     plan = planner(classes, sizes, protocol.total, protocol.samples, rng)
     if not interval:
         return Votes(plan)
+    if why := uncounted(name, len(classes)):
+        return Votes(plan, None, why)
     least = max(least, 2 * BLOCKS)
     if min(int(np.bincount(column).min()) for column in classes.T) < least:
         return Votes(plan, None, f"a value has fewer than {least} codes: votes on it repeat them")
@@ -139,6 +151,8 @@ def score_votes(
 ) -> Score:
     """The accuracy of the evaluation votes, with Wilson's interval for as many votes as are independent.
 
+    There is none if fewer than ten votes are wrong, or right.
+
     Args:
         name: of the score.
         mode: whose definition.
@@ -151,8 +165,8 @@ def score_votes(
         no_interval: why there is no interval, or None for one.
 
     Example:
-        >>> protocol = VotingProtocol(5, 10, 4)
-        >>> score_votes("s", "paper", protocol, 2, np.array([True, True, False, True]), None, "", {}).value
+        >>> protocol, right = VotingProtocol(5, 10, 40), np.arange(40) > 9
+        >>> score_votes("s", "paper", protocol, 2, right, None, "", {}).value
         0.75
     """
 
@@ -160,6 +174,8 @@ def score_votes(
         return max(0.0, (x - 1 / factors) / (1 - 1 / factors)) if protocol.rescaled and factors > 1 else x
 
     value, known = float(np.mean(right)), {**vote_constants(mode, protocol, factors), **constants}
+    if no_interval is None and min(int(right.sum()), int((~right).sum())) < DECIDING:
+        no_interval = AT_AN_END
     if no_interval is not None:
         return Score(name, scaled(value), reference=reference, constants=known, **no_span(no_interval))
     independent = independent_votes(value, protocol.evaluation_votes, right_in_blocks)
