@@ -10,8 +10,10 @@ import pytest
 from tests.reports.test_sweep_report import BASE, finish, live_points
 
 from unweave import artefacts
+from unweave.plots.score_panels import search_history
 from unweave.reports import write_sweep_report
 from unweave.reports.search import Found, Trial, found_of, search_answers
+from unweave.reports.variants import Variant
 from unweave.runs import Study
 from unweave.runs.executors import Inline
 from unweave.runs.sweep import Member, Sweep
@@ -96,11 +98,27 @@ def test_a_search_that_was_stopped_has_its_values_computed(searched: Search) -> 
     )
 
 
-def test_a_collapsed_best_trial_is_said_to_be_one(searched: Search) -> None:
+def test_a_collapsed_best_trial_is_said_to_be_one(
+    searched: Search, written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     found = found_of(Sweep(searched.folder))
     assert found is not None and found.best is not None
     assert "But most of its runs have collapsed" in search_answers(found, {found.best.label})[1]
     assert not any("collapsed" in line for line in search_answers(found))
+    tinted = '<td class="number best">'
+    assert written.read_text().count(tinted) == 1
+    monkeypatch.setattr(Variant, "has_learned", False)
+    assert write_sweep_report(Sweep(searched.folder), tmp_path / "page.html").read_text().count(tinted) == 0
+
+
+def test_axes_say_whole_numbers() -> None:
+    """Bounds of -539.061 and -539.064 were ticks of -0.001 and -0.004 below a -5.3906e2 in small print."""
+    figure = search_history([-539.0612, -539.0641, -539.0638], target="ELBO", higher=True)
+    figure.canvas.draw()
+    [axes] = figure.axes
+    assert axes.yaxis.get_offset_text().get_text() == ""
+    labels = [label.get_text() for label in axes.get_yticklabels()]
+    assert all(label.startswith("−539.06") for label in labels), labels
 
 
 def test_trials_without_a_value_are_not_said_to_have_been_beaten() -> None:

@@ -54,6 +54,7 @@ def style() -> AbstractContextManager[None]:
             "axes.spines.right": False,
             "axes.prop_cycle": cycler(color=PALETTE),
             "axes.unicode_minus": True,
+            "axes.formatter.useoffset": False,
             "xtick.color": FAINT,
             "ytick.color": FAINT,
             "xtick.labelcolor": INK,

@@ -186,6 +186,7 @@ class _TrialRow(NamedTuple):
     number: int
     settings: str
     value: str
+    is_best: bool
     cells: list[str]
     links: list[tuple[str, str]]
 
@@ -202,7 +203,9 @@ def _trial_rows(
         cells = ["" if variant is None else variant.mean_text(name) for name in page_order(scored)]
         links = [(f"seed {m.run.config.seed}", link(m)) for m in (variant.members if variant else ())]
         value = trial.reason if trial.value is None else f"{trial.value:.4g}".replace("-", "−")
-        table.append(_TrialRow(trial.number, trial.label.partition(": ")[2], value, cells, links))
+        # A model that says nothing about the image is best at nothing, whatever its target.
+        is_best = trial is found.best and not (variant and not variant.has_learned)
+        table.append(_TrialRow(trial.number, trial.label.partition(": ")[2], value, is_best, cells, links))
     return table
 
 
