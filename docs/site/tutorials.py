@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,8 +142,16 @@ def pages(kept: Path, tree: Path, extra: Path, *, execute: bool) -> dict[str, st
     """File name -> text of the page of every tutorial, and of the list of them."""
     made = {}
     rows = []
+    told: dict[Path, list[dict[str, Any]]] = {}
+    if execute:
+        for script in scripts():
+            identity(script)  # before several threads ask for it
+        with ThreadPoolExecutor(os.cpu_count()) as pool:  # each is a process of one thread
+            told = dict(
+                zip(scripts(), pool.map(lambda script: outputs(script, kept), scripts()), strict=True)
+            )
     for script in scripts():
-        shown = outputs(script, kept) if execute else []
+        shown = told.get(script, [])
         made[f"{script.stem}.md"] = _page(script, shown, tree)
         for page in kept.glob(f"{script.stem}-{identity(script)}/*.html"):
             (extra / "tutorials").mkdir(parents=True, exist_ok=True)
