@@ -391,13 +391,14 @@ def _module_of_file(reference: str, place: str) -> ModuleType:
     if name in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and type hints look themselves up there
     if str(path.parent) not in sys.path:
         sys.path.append(str(path.parent))  # its neighbours
     try:
-        spec.loader.exec_module(module)
+        # Not by the loader: it would take compiled code for current if an edit left time and length of the file alike.
+        exec(compile(content, path, "exec"), module.__dict__)
     except Exception as error:  # whatever the code of a stranger raises
         del sys.modules[name]
         raise UnweaveError(f"{reference} cannot be loaded: {_one_line(error)}") from error
