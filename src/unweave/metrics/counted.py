@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unweave.metrics.information import JointCounts, information_of
-from unweave.metrics.ranges import Ends, fine_bins, shifted_counts, wider_bins
+from unweave.metrics.ranges import Ends, fine_bins, moved_edges, shifted_counts, wider_bins
 from unweave.metrics.score import AT_THIS_NUMBER, Span, clipped, no_span, span_of
 from unweave.metrics.validation import Floats
 
@@ -107,9 +107,9 @@ class CountedScore(ABC):
         return Ends.of(self._moved())
 
     def _moved(self) -> Floats:
-        """The codes of the latents whose range matters; a copy only if these are not all."""
+        """The codes of the latents whose range matters; a copy only if these are not all, and a latent in one piece."""
         moving = self.moving
-        return self.codes if len(moving) == self.codes.shape[1] else self.codes[:, moving]
+        return self.codes if len(moving) == self.codes.shape[1] else self.codes.T[moving].T
 
     @property
     def _some(self) -> slice:
@@ -175,23 +175,24 @@ class CountedScore(ABC):
         moving = self.moving
         matters = self._matters(self.slopes(self.joint.information)[0])[moving]
         outward = errors / np.maximum(self.ends.range, 1e-300)
-        shifts = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]])[:, :, None] * outward
+        shifts = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]]) * outward.T[:, None]
+        edges = moved_edges(self.bins, shifts)
         low = self.ends.mean - self.ends.away[0, 0]
-        fine = fine_bins(self._moved()[self._some], self.bins, low, self.ends.range)
+        codes, spans = self._moved()[self._some], self.ends.range
         moved = np.repeat(self.joint.information[None, moving], 4, axis=0)
-        for k, size in enumerate(self.sizes):
-            of_factor = np.ascontiguousarray(self.joint.classes[self._some, k])
-            chosen = np.flatnonzero(matters[:, k])
-            # A few latents at a time: fresh memory for all of them would cost more than counting.
-            for rows in np.split(chosen, range(4, len(chosen), 4)) if len(chosen) else ():
-                counts = shifted_counts(fine[rows], self.bins, shifts[..., rows], of_factor, size)
-                out, inward = np.split(information_of(counts), 2)
-                moved[:2, rows, k] += (out - inward) / 2
-                moved[2:, rows, k] -= (out - inward) / 2
+        classes = np.ascontiguousarray(self.joint.classes[self._some].T)
+        for row in np.flatnonzero(matters.any(axis=1)):
+            factors = np.flatnonzero(matters[row])
+            sizes = [self.sizes[k] for k in factors]
+            fine = fine_bins(codes[:, row], self.bins, float(low[row]), float(spans[row]))
+            counts = shifted_counts(fine, edges[row], classes[factors], sizes)
+            found = information_of(counts, sizes)
+            moved[:2, row, factors] += (found[:2] - found[2:]) / 2
+            moved[2:, row, factors] -= (found[:2] - found[2:]) / 2
         tables = np.tile(self.joint.information, (4, len(moving), 1, 1))
         tables[:, np.arange(len(moving)), moving] = moved
-        found = self.plain(tables)
-        return float(np.sum((found[:2] - found[2:]) ** 2)) / 4
+        scores = self.plain(tables)
+        return float(np.sum((scores[:2] - scores[2:]) ** 2)) / 4
 
     def _of_silent(self) -> float:
         """The variance that latents bring which know nothing."""

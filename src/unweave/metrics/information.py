@@ -1,7 +1,9 @@
 """Mutual information of binned codes and factors, with its sampling error and bias."""
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,9 @@ from unweave.metrics.validation import (
     equal_width_bins,
     factor_classes,
 )
+
+_MOST_CELLS = 4096
+"""Cells of a table in which several factors are counted together: they stay in a processor's nearest memory."""
 
 
 def mutual_information(codes: ArrayLike, factors: ArrayLike, *, bins: int = 20) -> Floats:
@@ -66,34 +71,26 @@ class JointCounts:
     @classmethod
     def of(cls, binned: Integers, bins: int, classes: Integers, sizes: tuple[int, ...]) -> "JointCounts":
         """Count codes in bins 0 .. bins-1, (latents, n), against classes (n, K) of the given sizes."""
-        values = np.ascontiguousarray(classes.T)
-        counts = [np.empty((len(binned), bins, size), dtype=np.int64) for size in sizes]
-        # A latent at a time: fresh memory for all of them would cost more than counting.
-        cells = np.empty(binned.shape[1], dtype=np.int64)
-        for j, code in enumerate(binned):
-            for table, column, size in zip(counts, values, sizes, strict=True):
-                np.multiply(code, size, out=cells)
-                cells += column
-                table[j] = np.bincount(cells, minlength=bins * size).reshape(bins, size)
+        counts = counts_of(binned, bins, np.ascontiguousarray(classes.T), sizes)
         n = binned.shape[1]
-        of_codes = scipy.special.xlogy(rows_ := counts[0].sum(axis=2), rows_).sum(axis=1)
-        of_factors = [
-            float(scipy.special.xlogy(c, c).sum()) for c in (table[0].sum(axis=0) for table in counts)
-        ]
+        of_codes = _xlogx(counts[0].sum(axis=2)).sum(axis=1)
+        of_factors = [float(_xlogx(table[0].sum(axis=0)).sum()) for table in counts]
         information = np.stack(
             [
-                (_sum_xlogx(table) - of_codes - of_factor) / n + np.log(n)
+                (_xlogx(table).sum(axis=(1, 2)) - of_codes - of_factor) / n + np.log(n)
                 for table, of_factor in zip(counts, of_factors, strict=True)
             ],
             axis=1,
         )
+        entropies, code_entropies = np.log(n) - np.array(of_factors) / n, np.log(n) - of_codes / n
+        most = np.minimum(entropies, code_entropies[:, None])  # but for rounding
         return cls(
             binned=binned,
             classes=classes,
-            counts=tuple(counts),
-            information=np.maximum(information, 0.0),
-            entropies=np.log(n) - np.array(of_factors) / n,
-            code_entropies=np.log(n) - of_codes / n,
+            counts=counts,
+            information=np.clip(information, 0.0, np.maximum(most, 0.0)),
+            entropies=entropies,
+            code_entropies=code_entropies,
         )
 
     def ratios(self, factor: int, latents: NDArray[np.intp]) -> Floats:
@@ -189,18 +186,76 @@ class JointCounts:
         return int(self.binned.shape[1]) < 3 * cells
 
 
-def information_of(counts: Floats) -> Floats:
-    """The mutual information in nats of tables (..., bins, values) of counts, which need not be whole numbers.
+def counts_of(binned: Integers, bins: int, classes: Integers, sizes: tuple[int, ...]) -> tuple[Integers, ...]:
+    """Counts of the binned latents (latents, n) with each of the factors (K, n), (latents, bins, size) of each factor.
+
+    Factors of few classes are counted together and their tables summed: passing over the samples is what costs.
 
     Example:
-        >>> float(information_of(np.array([[2.0, 0.0], [0.0, 2.0]])).round(4))
-        0.6931
+        >>> counts_of(np.array([[0, 1, 1]]), 2, np.array([[0, 0, 1], [2, 0, 0]]), (2, 3))[1].tolist()
+        [[[0, 0, 1], [2, 0, 0]]]
 
     """
-    rows, columns = counts.sum(axis=-1), counts.sum(axis=-2)
-    n = rows.sum(axis=-1)
-    apart = _dense_xlogx(rows).sum(axis=-1) + _dense_xlogx(columns).sum(axis=-1)
-    return np.asarray((_dense_xlogx(counts).sum(axis=(-2, -1)) - apart) / n + np.log(n))
+    found: dict[int, Integers] = {}
+    cells = np.empty(binned.shape[1], dtype=np.int64)
+    for factors in _together(bins, sizes):
+        shape = tuple(sizes[k] for k in factors)
+        joined, column = math.prod(shape), classes[factors[0]]
+        for k in factors[1:]:
+            column = column * sizes[k] + classes[k]
+        table = np.empty((len(binned), bins * joined), dtype=np.int64)
+        # A latent at a time: fresh memory for all of them would cost more than counting.
+        for code, counted in zip(binned, table, strict=True):
+            np.multiply(code, joined, out=cells)
+            cells += column
+            counted[:] = np.bincount(cells, minlength=bins * joined)
+        of_all = table.reshape(len(binned), bins, *shape)
+        for place, k in enumerate(factors):
+            others = tuple(2 + other for other in range(len(factors)) if other != place)
+            found[k] = of_all.sum(axis=others) if others else of_all
+    return tuple(found[k] for k in range(len(sizes)))
+
+
+@lru_cache(maxsize=256)
+def _together(bins: int, sizes: tuple[int, ...]) -> list[list[int]]:
+    """Factors whose joint classes are few enough to be counted in one table with bins: the smallest of a table first.
+
+    Sums along short innermost axes are slow.
+
+    Example:
+        >>> _together(20, (3, 6, 40, 32, 32))
+        [[0, 2], [1, 3], [4]]
+
+    """
+    groups: list[list[int]] = []
+    for k in sorted(range(len(sizes)), key=lambda k: -sizes[k]):
+        for group in groups:
+            if bins * sizes[k] * math.prod(sizes[other] for other in group) <= _MOST_CELLS:
+                group.insert(0, k)
+                break
+        else:
+            groups.append([k])
+    return groups
+
+
+def information_of(counts: Floats, sizes: Sequence[int]) -> Floats:
+    """The informations in nats of a latent and several factors, (..., K), of counts, which need not be whole numbers.
+
+    Args:
+        counts: (..., bins, sum of sizes) the tables of the factors side by side.
+        sizes: of the factors.
+
+    Example:
+        >>> information_of(np.array([[2.0, 0.0, 1.0, 1.0], [0.0, 2.0, 1.0, 1.0]]), (2, 2)).round(4).tolist()
+        [0.6931, 0.0]
+
+    """
+    rows, columns = counts[..., : sizes[0]].sum(axis=-1), counts.sum(axis=-2)
+    n = rows.sum(axis=-1)[..., None]
+    of_cells = _xlogx(counts).sum(axis=-2)
+    of_cells -= _xlogx(columns)
+    own = np.add.reduceat(of_cells, np.cumsum([0, *sizes[:-1]]), axis=-1)
+    return np.asarray((own - _xlogx(rows).sum(axis=-1)[..., None]) / n + np.log(n))
 
 
 def neighbour_information(codes: Floats, classes: Integers) -> Floats:
@@ -255,17 +310,9 @@ def class_entropies(classes: Integers) -> Floats:
     return np.array([-float(np.sum(scipy.special.xlogy(p, p))) for p in shares])
 
 
-def _dense_xlogx(x: Floats) -> Floats:
+def _xlogx(x: NDArray[Any]) -> Floats:
     """``x log x``, 0 at 0; several times as fast as looking for zeros, or as ``xlogy``, where few are 0."""
-    found = np.maximum(x, 1e-300)
+    found: Floats = np.maximum(x, 1e-300)
     np.log(found, out=found)
     found *= x
     return found
-
-
-def _sum_xlogx(counts: NDArray[Any]) -> Floats:
-    """Sum of c log c over the last two axes; most cells of a table are empty, so only the others are looked at."""
-    flat = counts.reshape(len(counts), -1)
-    latent, cell = np.nonzero(flat)
-    full = flat[latent, cell].astype(np.float64)
-    return np.bincount(latent, full * np.log(full), minlength=len(flat)).astype(np.float64)

@@ -88,6 +88,7 @@ def mig(
         return _neighbours(codes, factors, drop)
     bins = check_count("bins", MODES[mode] if bins is None else bins, 2)
     codes, table = check_pair(codes, factors, least=bins)
+    codes = np.asfortranarray(codes)  # a latent in one piece
     table, remaining = drop_columns(table, drop)
     if mode in ("dcf", "ubisoft"):
         table = equal_width_bins(table.astype(np.float64), bins).T

@@ -67,6 +67,7 @@ def modularity(
     check_choice("mode of modularity", mode, MODES)
     bins = check_count("bins", MODES[mode] if bins is None else bins, 2)
     codes, table = check_pair(codes, factors, least=bins)
+    codes = np.asfortranarray(codes)  # a latent in one piece
     if mode != "disentanglement_lib":
         table = equal_width_bins(table.astype(np.float64), bins).T
     classes, sizes = factor_classes(table, bins)
@@ -103,11 +104,12 @@ class _Modularity(CountedScore):
     def slopes(self, information: Floats) -> tuple[Floats, Floats]:
         latents, factors = information.shape
         slopes = np.zeros_like(information)
-        for j in np.flatnonzero(~self.silent) if factors > 1 else ():
-            known = information[j]
-            k = int(known.argmax())
-            slopes[j] = -2 * known / known[k] ** 2
-            slopes[j, k] = 2 * (float(np.sum(known**2)) - known[k] ** 2) / known[k] ** 3
+        if factors > 1:
+            loud = np.flatnonzero(~self.silent)
+            known, k = information[loud], information[loud].argmax(axis=1)
+            best = known[np.arange(len(loud)), k]
+            slopes[loud] = -2 * known / best[:, None] ** 2
+            slopes[loud, k] = 2 * (np.sum(known**2, axis=1) - best**2) / best**3
         return slopes / (max(factors - 1, 1) * latents), np.zeros(factors)
 
 

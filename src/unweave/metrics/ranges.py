@@ -1,10 +1,12 @@
 """How far codes reach, and how much that depends on their number and on the sample."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import scipy
 
+from unweave.metrics.information import counts_of
 from unweave.metrics.validation import Floats, Integers, equal_width_bins
 
 TOP = 32
@@ -54,12 +56,13 @@ class Ends:
     @classmethod
     def of(cls, codes: Floats) -> "Ends":
         """The ends of codes (n, latents)."""
-        mean, found, squares = codes.mean(axis=0), [], []
-        for code, centre in zip(codes.T, mean, strict=True):
-            away = code - centre
+        means, found, squares = [], [], []
+        for code in codes.T:
+            means.append(float(code.mean()))
+            away = code - means[-1]
             found.append(_furthest(away))
             squares.append(float(away @ away))
-        return cls(np.stack(found, axis=2), mean, np.sqrt(np.array(squares) / len(codes)))
+        return cls(np.stack(found, axis=2), np.array(means), np.sqrt(np.array(squares) / len(codes)))
 
     @property
     def range(self) -> Floats:
@@ -147,67 +150,72 @@ def wider_bins(codes: Floats, ends: Ends, bins: int) -> Integers | None:
     wider = ends.wider()
     if np.any(np.ptp(wider, axis=0) > 1.1 * ends.range):
         return None
-    return equal_width_bins(np.vstack([codes, wider]), bins)[:, :-2]
+    return equal_width_bins(codes, bins, wider)
 
 
-def fine_bins(codes: Floats, bins: int, low: Floats, span: Floats) -> Integers:
-    """The part, 0 .. bins * FINE - 1, in which each code (n, latents) lies if a range is cut so finely, (latents, n).
+def fine_bins(code: Floats, bins: int, low: float, span: float) -> Integers:
+    """The part, 0 .. bins * FINE - 1, in which each code of a latent (n,) lies if its range is cut so finely.
 
     Example:
-        >>> fine_bins(np.array([[0.0], [1.0], [4.0]]), 2, np.zeros(1), np.full(1, 4.0)).tolist()
-        [[0, 2, 7]]
+        >>> fine_bins(np.array([0.0, 1.0, 4.0]), 2, 0.0, 4.0).tolist()
+        [0, 2, 7]
 
     """
     parts = bins * FINE
-    found = np.empty(codes.T.shape, dtype=np.int64)
-    for place, code, start, width in zip(found, codes.T, low, span, strict=True):
-        scaled = (code - start) * (parts / max(float(width), 1e-300))
-        place[:] = np.clip(scaled, 0.0, parts - 1, out=scaled)
-    return found
+    scaled = (code - low) * (parts / max(span, 1e-300))
+    return np.clip(scaled, 0.0, parts - 1, out=scaled).astype(np.int64)
 
 
-def shifted_counts(fine: Integers, bins: int, outward: Floats, classes: Integers, size: int) -> Floats:
-    """Counts of the codes in bins whose ends are moved outward, (shifts, latents, bins, size).
+def moved_edges(bins: int, outward: Floats) -> Floats:
+    """The edges of bins, in the parts of :func:`fine_bins`, if the ends of the range are moved, (..., bins + 1).
 
-    Codes count as evenly distributed within a part.
+    Edges move the more the nearer they are to that end; the outer ones hold all codes all the same.
 
     Args:
-        fine: (latents, n) of :func:`fine_bins`.
-        bins: of each latent.
-        outward: (shifts, 2, latents) by which share of the range the least and the largest code are moved.
-        classes: (n,) of a factor.
-        size: number of its classes.
+        bins: of a latent.
+        outward: (..., 2) by which share of the range the least and the largest code are moved.
 
     Example:
-        >>> codes, one = np.arange(8.0)[:, None], np.zeros(8, int)
-        >>> fine = fine_bins(codes, 2, np.zeros(1), np.full(1, 7.0))
-        >>> shifted_counts(fine, 2, np.array([[[0.0], [0.0]], [[0.0], [1.0]]]), one, 1)[:, 0, :, 0].tolist()
+        >>> moved_edges(2, np.array([[0.0, 0.0], [0.0, 0.5]])).tolist()
+        [[0.0, 4.0, 8.0], [0.0, 6.0, 8.0]]
+
+    """
+    way = np.arange(bins + 1) / bins
+    edges: Floats = (way - (1 - way) * outward[..., :1] + way * outward[..., 1:]) * (bins * FINE)
+    edges[..., 0], edges[..., -1] = 0.0, bins * FINE
+    np.clip(edges, 0.0, bins * FINE, out=edges)
+    return edges
+
+
+def shifted_counts(fine: Integers, edges: Floats, classes: Integers, sizes: Sequence[int]) -> Floats:
+    """Counts of the codes of a latent in bins whose ends are moved outward, (shifts, bins, sum of sizes).
+
+    Codes count as evenly distributed within a part. The tables of the factors stand side by side.
+
+    Args:
+        fine: (n,) a latent of :func:`fine_bins`.
+        edges: (shifts, bins + 1) of :func:`moved_edges`.
+        classes: (K, n) of the factors.
+        sizes: numbers of their classes.
+
+    Example:
+        >>> one, fine = np.zeros((1, 8), int), fine_bins(np.arange(8.0), 2, 0.0, 7.0)
+        >>> shifted_counts(fine, moved_edges(2, np.array([[0.0, 0.0], [0.0, 1.0]])), one, (1,))[..., 0].tolist()
         [[4.0, 4.0], [8.0, 0.0]]
 
     """
-    latents, parts = len(fine), bins * FINE
-    total = np.zeros((latents, parts + 1, size))
-    # A latent at a time: fresh memory for all of them would cost more than counting.
-    cells = np.empty(fine.shape[1], dtype=np.int64)
-    for code, counted in zip(fine, total, strict=True):
-        np.multiply(code, size, out=cells)
-        cells += classes
-        counted[1:] = np.bincount(cells, minlength=parts * size).reshape(parts, size)
-    np.cumsum(total, axis=1, out=total)
-    # Edges in parts: they move the more the nearer they are to that end.
-    way = np.arange(bins + 1) / bins
-    edges = (way - (1 - way) * outward[:, 0, :, None] + way * outward[:, 1, :, None]) * parts
-    edges[..., 0], edges[..., -1] = 0.0, parts
-    np.clip(edges, 0.0, parts, out=edges)
+    parts, start = (edges.shape[1] - 1) * FINE, 0
+    total = np.zeros((parts + 1, sum(sizes)))
+    for counted in counts_of(fine[None], parts, classes, tuple(sizes)):
+        total[1:, start : start + counted.shape[2]] = counted[0]
+        start += counted.shape[2]
+    np.cumsum(total, axis=0, out=total)
     at = np.minimum(edges.astype(np.int64), parts - 1)
-    flat = total.reshape(-1, size)
-    rows = at + (np.arange(latents) * (parts + 1))[:, None]
-    below = flat.take(rows, axis=0)
-    above = flat.take(rows + 1, axis=0)
+    below, above = total.take(at, axis=0), total.take(at + 1, axis=0)
     above -= below
     above *= (edges - at)[..., None]
     above += below
-    return above[:, :, 1:] - above[:, :, :-1]
+    return above[:, 1:] - above[:, :-1]
 
 
 def _errors_of_maxima(top: Floats, deviation: Floats) -> Floats:

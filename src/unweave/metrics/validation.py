@@ -172,10 +172,11 @@ def split_samples(n: int, rng: np.random.Generator, share: float) -> tuple[Integ
     return order[tested:], order[:tested]
 
 
-def equal_width_bins(codes: NDArray[Any], bins: int) -> Integers:
+def equal_width_bins(codes: NDArray[Any], bins: int, reach: Floats | None = None) -> Integers:
     """Bin number 0 .. bins-1 of each code over the column's own range, as (latents, n).
 
-    The edges are those of ``np.histogram(z, bins)``, and a code on an inner edge belongs to the upper bin.
+    The edges are those of ``np.histogram(z, bins)``, and a code on an inner edge belongs to the upper bin. A range may
+    reach further than its codes: ``reach`` holds its least and its largest value, (2, latents).
 
     Example:
         >>> equal_width_bins(np.array([[0.0], [0.5], [0.9], [1.0]]), 2).tolist()
@@ -184,14 +185,17 @@ def equal_width_bins(codes: NDArray[Any], bins: int) -> Integers:
     """
     found = np.empty(codes.T.shape, dtype=np.int64)
     # A latent at a time: fresh memory for all of them would cost more than the arithmetic.
-    for place, column in zip(found, codes.T, strict=True):
-        _bins_of(np.ascontiguousarray(column, dtype=np.float64), bins, place)
+    for j, column in enumerate(codes.T):
+        code = np.ascontiguousarray(column, dtype=np.float64)
+        low, high = float(code.min()), float(code.max())
+        if reach is not None:
+            low, high = min(low, float(reach[0, j])), max(high, float(reach[1, j]))
+        _bins_of(code, bins, low, high, found[j])
     return found
 
 
-def _bins_of(code: Floats, bins: int, place: Integers) -> None:
-    """The bins of one latent (n,), into ``place``."""
-    low, high = float(code.min()), float(code.max())
+def _bins_of(code: Floats, bins: int, low: float, high: float, place: Integers) -> None:
+    """The bins of one latent (n,) between two ends, into ``place``."""
     # Codes that differ only by rounding are constant: no distinct edges fit between them.
     grain = bins * float(np.spacing(max(abs(low), abs(high))))
     if not high - low > 4 * grain:
