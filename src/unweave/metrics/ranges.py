@@ -183,8 +183,7 @@ def moved_edges(bins: int, outward: Floats) -> Floats:
     way = np.arange(bins + 1) / bins
     edges: Floats = (way - (1 - way) * outward[..., :1] + way * outward[..., 1:]) * (bins * FINE)
     edges[..., 0], edges[..., -1] = 0.0, bins * FINE
-    np.clip(edges, 0.0, bins * FINE, out=edges)
-    return edges
+    return np.clip(edges, 0.0, bins * FINE, out=edges)
 
 
 def shifted_counts(fine: Integers, edges: Floats, classes: Integers, sizes: Sequence[int]) -> Floats:
@@ -211,7 +210,8 @@ def shifted_counts(fine: Integers, edges: Floats, classes: Integers, sizes: Sequ
         start += counted.shape[2]
     np.cumsum(total, axis=0, out=total)
     at = np.minimum(edges.astype(np.int64), parts - 1)
-    below, above = total.take(at, axis=0), total.take(at + 1, axis=0)
+    below: Floats = total.take(at, axis=0)
+    above: Floats = total.take(at + 1, axis=0)
     above -= below
     above *= (edges - at)[..., None]
     above += below
