@@ -205,7 +205,7 @@ CASES = {
     ),
     "infomec": Case(
         lambda z, v, r: metrics.infomec(z, v),
-        (500, 1_500, 20_000),
+        (500, 1_500, 5_000, 20_000),
         50_000,
         12,
         plain=lambda z, v, r: focused(z, v),
@@ -218,7 +218,7 @@ CASES = {
     ),
     "sap": Case(
         lambda z, v, r: one(metrics.sap(z, v, r)),
-        (500, 1_500, 20_000),
+        (500, 1_500, 5_000, 20_000),
         plain=lambda z, v, r: one(metrics.sap(z, v, r, interval=False)),
     ),
     "decomposition": Case(

@@ -10,6 +10,7 @@ from unweave.errors import check_choice
 from unweave.metrics.interval_limits import uncounted
 from unweave.metrics.learned import FEWEST, Trial
 from unweave.metrics.mig import leading_gaps
+from unweave.metrics.ranges import HEAVY_VARIANCE, heavy_variance
 from unweave.metrics.score import (
     AT_THIS_NUMBER,
     Score,
@@ -136,6 +137,8 @@ def _span(
     """The interval: ``right`` (latents, K, held out) is what the machines guess, ``order`` the latents that lead."""
     if why := uncounted("sap", len(trial.codes)):
         return no_span(why)
+    if heavy_variance(trial.codes):
+        return no_span(HEAVY_VARIANCE)
     if np.array_equal(trial.train, trial.held_out):
         return no_span("machines are tested on the codes they were trained on")
     if trial.fewest(trial.train, trial.held_out) < FEWEST:

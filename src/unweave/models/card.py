@@ -1,5 +1,6 @@
 """The card of a model: one page in Markdown that says what it is, how well it does, and how it is opened."""
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -154,9 +155,26 @@ def _training(model: "TrainedModel") -> str:
     lines.append(f"Made by unweave {about.version}{torch}; identity `{model.config.identity[:16]}`.")
     text = " ".join(lines)
     if model.command:
-        text += f"\n\n```console\n$ {model.command}\n```"
+        text += f"\n\n```console\n$ {_without_places(model.command)}\n```"
     settings = [(key, f"`{_shown(value)}`") for key, value in flatten(model.config.to_mapping()).items()]
     return f"{text}\n\n<details><summary>Every setting</summary>\n\n{_table(('key', 'value'), settings)}\n\n</details>"
+
+
+def _without_places(command: str) -> str:
+    """A command without where it wrote and how much it said: neither changes the model, and folders are private.
+
+    Example:
+        >>> _without_places("unweave train circles --out /home/me/secret steps=20 --quiet")
+        'unweave train circles steps=20'
+    """
+    words = iter(shlex.split(command))
+    found = []
+    for word in words:
+        if word == "--out":
+            next(words, None)
+        elif not (word.startswith("--out=") or word == "--quiet"):
+            found.append(word)
+    return shlex.join(found)
 
 
 def _shown(value: object) -> object:
