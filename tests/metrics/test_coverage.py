@@ -169,3 +169,25 @@ def test_what_was_not_counted_has_no_interval(monkeypatch: pytest.MonkeyPatch, n
     if name == "sap":
         assert score().low is not None
         assert metrics.score_all(encoded, [name])[name].low is not None
+
+
+def test_sap_has_no_interval_where_chance_decides_which_latent_leads() -> None:
+    """Of a factor that sits in two latents alike, or in none; but of one that sits in a single latent."""
+    rng = np.random.default_rng(0)
+    v = rng.integers(0, 2, (2_000, 2))
+    noise = 0.1 * rng.normal(size=(2_000, 3))
+    led = metrics.sap(v[:, [0, 1, 1]] * [1.0, 1.0, 0.0] + noise, v)
+    assert led.low is not None and led.low < led.value < (led.high or 0)
+    for twice in (v[:, [0, 1, 1]] + noise, v[:, [0, 0, 0]] * [1.0, 0.0, 0.0] + noise):
+        none = metrics.sap(twice, v)
+        assert (none.low, none.high) == (None, None)
+        assert "which one leads is chance" in none.no_interval
+
+
+def test_sap_has_no_interval_where_tails_are_heavy() -> None:
+    rng = np.random.default_rng(0)
+    v = rng.integers(0, 2, (2_000, 2))
+    z = v + 0.1 * rng.normal(size=v.shape)
+    assert metrics.sap(z, v).low is not None
+    z[0, 0] = 1e3
+    assert "heavy tails" in metrics.sap(z, v).no_interval

@@ -134,7 +134,7 @@ def plan_votes(
         return Votes(plan, None, why)
     least = max(least, 2 * BLOCKS)
     if min(int(np.bincount(column).min()) for column in classes.T) < least:
-        return Votes(plan, None, f"a value has fewer than {least} codes: votes on it repeat them")
+        return Votes(plan, None, f"a value has fewer than {least:,} codes: votes on it repeat them")
     return Votes(plan, plan_blocks(classes, sizes, protocol.samples, rng, planner))
 
 

@@ -155,16 +155,16 @@ def _training(model: "TrainedModel") -> str:
     lines.append(f"Made by unweave {about.version}{torch}; identity `{model.config.identity[:16]}`.")
     text = " ".join(lines)
     if model.command:
-        text += f"\n\n```console\n$ {_without_places(model.command)}\n```"
+        text += f"\n\n```console\n$ {without_places(model.command)}\n```"
     settings = [(key, f"`{_shown(value)}`") for key, value in flatten(model.config.to_mapping()).items()]
     return f"{text}\n\n<details><summary>Every setting</summary>\n\n{_table(('key', 'value'), settings)}\n\n</details>"
 
 
-def _without_places(command: str) -> str:
+def without_places(command: str) -> str:
     """A command without where it wrote and how much it said: neither changes the model, and folders are private.
 
     Example:
-        >>> _without_places("unweave train circles --out /home/me/secret steps=20 --quiet")
+        >>> without_places("unweave train circles --out /home/me/secret steps=20 --quiet")
         'unweave train circles steps=20'
     """
     words = iter(shlex.split(command))

@@ -80,8 +80,8 @@ def facts(folder: Path) -> list[str]:
     def value(score: str) -> str:
         return f"{scores[score]['value']:.3f}" if score in scores else ""
 
-    paired = part("pairing") if part("pairing") != "none" else ""
-    method = " ".join(word for word in (part("objective"), paired, part("decoder")) if word)
+    unusual = [part(slot) for slot in ("prior", "pairing") if part(slot) not in ("StandardNormal", "none")]
+    method = " ".join(word for word in (part("objective"), *unusual, part("decoder")) if word)
     size = sum(file.stat().st_size for file in folder.iterdir() if file.is_file())
     numbers = [value(score) for score in ("nll", "mig", "factor_vae_score")]
     return [folder.name, part("data"), method, str(config.get("steps", "")), *numbers, f"{size / 1e6:.1f}"]

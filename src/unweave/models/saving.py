@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from unweave import atomic
 from unweave.errors import UnweaveError, check_choice
-from unweave.models.card import TRAVERSAL, card
+from unweave.models.card import TRAVERSAL, card, without_places
 from unweave.models.places import WEIGHTS
 from unweave.models.traverse import traverse
 from unweave.runs import latent_names, publishing, status, weights
@@ -61,6 +61,7 @@ def save(
     precision = precision or model.about.made.get("precision", "float32")
     check_choice("precision", precision, get_args(Precision))
     made = {**model.about.made, **({"licence": licence} if licence else {})}
+    made = {**made, "command": without_places(model.command)} if model.command else made
     made = {**made, "precision": precision} if precision != "float32" else made
     about = weights.About(model.config, model.data, model.about.step, made, model.about.version)
     files = {
