@@ -3,6 +3,7 @@
 NEVER = "how often it covers has not been counted"
 WIDE = "of some kinds of codes it covered more than 98 %"
 COUNTED: dict[str, tuple[int, int | None] | str] = {
+    "sap": (1_500, None),
     "explicitness": (1_000, 1_500),
     "downstream_accuracy": (0, 1_500),
     "gaussian_total_correlation": (20_000, None),
