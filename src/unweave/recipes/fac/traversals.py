@@ -50,18 +50,22 @@ def model_sheet(shown: Sequence[tuple[str, Run]], *, columns: int = 8) -> "Figur
 
 
 def code_sheet(runs: Sequence[Run], *, title: str | None = None, columns: int = 10) -> "Figure":
-    """Each continuous code of a GAN swept, a row each, then its classes in rows; runs side by side.
+    """Each continuous code of a GAN swept, a row each, then its classes in rows; runs below each other.
 
     Reference: FAC figures 9, 25, 27, 28, 29, 35, 36.
     """
-    blocks = []
+    rows: list[NDArray[Any]] = []
     labels: list[str] = []
-    for run in runs:
+    for number, run in enumerate(runs, 1):
         gan = run.model()
         assert isinstance(gan, GAN)
-        block, labels = code_block(gan, columns)
-        blocks.append(block)
-    return image_grid(side_by_side(blocks), row_labels=labels, title=title)
+        block, of_run = code_block(gan, columns)
+        if rows:
+            rows.append(np.ones_like(block[:1]))
+            labels.append("")
+        labels += [f"run {number}: {label}" if label and len(runs) > 1 else label for label in of_run]
+        rows.append(block)
+    return image_grid(np.concatenate(rows), row_labels=labels, title=title)
 
 
 def code_block(gan: GAN, columns: int) -> tuple[NDArray[Any], list[str]]:
