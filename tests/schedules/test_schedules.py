@@ -185,6 +185,66 @@ def test_every_objective_trains_with_muon_and_unfolding(objective: str, tmp_path
     assert np.all(np.isfinite(weights))
 
 
+def test_the_lesson_is_the_distance_of_two_latents_from_the_mean_colour() -> None:
+    """Of images of one colour each, by hand: shares, opponent axes, standard deviations of the batch."""
+    colours = np.array([[0.9, 0.3, 0.0], [0.1, 0.5, 0.2], [0.2, 0.2, 0.6], [0.4, 0.3, 0.3]])
+    shares = colours / colours.sum(1, keepdims=True)
+    axes = np.stack([shares[:, 0] - shares[:, 1], shares[:, 0] + shares[:, 1] - 2 * shares[:, 2]], 1)
+    target = (axes - axes.mean(0)) / axes.std(0, ddof=1)
+    torch.manual_seed(3)
+    vae = VAE.assemble((3, 32, 32), 5)
+    images = torch.from_numpy(colours.astype(np.float32))[:, :, None, None].expand(4, 3, 32, 32)
+    dark = images * torch.tensor([1.0, 0.5, 0.25, 0.1])[:, None, None, None]
+    schedule = Unfolding(colours=0.7, colours_weight=8.0)
+    for batch in (images, dark):  # brightness is no colour
+        lesson = schedule.lesson(vae, batch, Progress(40, 100))
+        assert lesson is not None
+        means = vae.encode(batch).mean.detach().numpy()
+        expected = 8.0 * 0.5 * ((means[:, 3:] - target) ** 2).sum(1).mean()
+        assert lesson.item() == pytest.approx(expected, rel=1e-4)
+    lesson.backward()
+    head = CodeLayers.of(vae).head.weight.grad
+    assert head is not None
+    taught = head.abs().sum(1) > 0
+    assert taught.tolist() == [False, False, False, True, True, *[False] * 5]
+
+
+def test_colours_are_taught_from_the_opening_of_all_latents_to_the_end_of_the_lesson() -> None:
+    vae, images = VAE.assemble((3, 32, 32), 5), torch.rand(4, 3, 32, 32)
+    plain, taught = Unfolding(), Unfolding(all_open=0.3, colours=0.7)
+    assert [taught.lesson(vae, images, Progress(step, 10)) is not None for step in (0, 2, 3, 6, 7, 9)] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+        False,
+    ]
+    assert plain.lesson(vae, images, Progress(4, 10)) is None
+
+
+def test_grey_images_have_no_colours_to_teach() -> None:
+    with pytest.raises(UnweaveError, match="needs images of three channels, these have 1"):
+        Unfolding(colours=0.7).check(VAE.assemble((1, 32, 32), 6))
+
+
+def test_the_lesson_is_part_of_the_loss_of_a_step(tmp_path: Path) -> None:
+    words = [*SMALL, "latents=6", "schedule=Unfolding", "schedule.colours=0.7", TURNS]
+    run = Run.create(Config.read(words=words), tmp_path / "run")
+    run.train()
+    lessons = [record.get("lesson") for record in run.history]
+    assert [lesson is not None for lesson in lessons] == [3 <= step < 7 for step in range(10)]
+    for record in run.history:
+        weight = Unfolding().kl_weight(Progress(record["step"] - 1, 10))
+        expected = record["reconstruction"] + weight * record["kl"] + record.get("lesson", 0.0)
+        assert record["total"] == pytest.approx(expected, rel=1e-5)
+
+
+def test_a_run_that_is_taught_resumes_to_the_bit(tmp_path: Path) -> None:
+    words = [*SMALL, "latents=6", "schedule=Unfolding", "schedule.colours=0.8", TURNS, "optimizer=Muon"]
+    assert_resumes(Config.read(words=words), tmp_path)
+
+
 def test_a_gan_has_no_latents_to_open(tmp_path: Path) -> None:
     words = ["data=circles", "data.size=32", "model=InfoGAN", "schedule=Unfolding", "steps=1", "batch_size=4"]
     with pytest.raises(UnweaveError, match="opens the latents of a VAE: choose schedule=Linear"):
@@ -198,6 +258,8 @@ def test_a_gan_has_no_latents_to_open(tmp_path: Path) -> None:
         (["schedule=Constant", "schedule.warmup=-1"], "schedule.warmup must be at least 0"),
         (["schedule=Unfolding", "schedule.turns=[2]"], "are fractions of all steps"),
         (["schedule=Unfolding", "schedule.weights=[[0,0]]"], "must be greater than 0"),
+        (["schedule=Unfolding", "schedule.colours=0.2"], "must lie between schedule.all_open = 0.3 and 1"),
+        (["schedule=Unfolding", "schedule.colours=0.7"], "latents must be at least 5, got 4"),
         (["schedule=Unfoldin"], "did you mean Unfolding"),
         (["optimizer=Muan"], "did you mean Muon"),
     ],
@@ -215,6 +277,8 @@ def test_new_keys_change_no_older_identity() -> None:
         ["optimizer=Muon"],
         ["optimizer.eps=1e-6"],
         ["schedule=Linear"],
+        ["schedule=Unfolding"],
+        ["schedule=Unfolding", "schedule.colours=0.7"],
         ["critic_optimizer.amsgrad=true"],
         ["critic_schedule=Linear"],
         ["ramps.beta=4"],
@@ -222,4 +286,4 @@ def test_new_keys_change_no_older_identity() -> None:
         ["clip_norm=1"],
     ]
     found = {Config.read(words=["data=circles", *words]).identity for words in others}
-    assert len(found | {plain.identity}) == 9
+    assert len(found | {plain.identity}) == 11

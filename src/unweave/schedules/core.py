@@ -42,7 +42,7 @@ class Schedule(ABC):
     1. a constructor ``__init__(self, *, options)``; every keyword with a type and a default is an option,
        ``schedule.NAME=VALUE`` in a config;
     2. :meth:`rate`, the factor of the learning rate at each step, and if it likes :meth:`kl_weight`, a factor of the
-       objective's KL;
+       objective's KL, and :meth:`lesson`, a term that is added to the loss;
     3. if it changes the model itself: :meth:`check`, :meth:`start` and :meth:`before_step`. These may depend on the
        step, on the weights and on the images that are drawn for it, and on nothing else: then a run resumes exactly.
     """
@@ -54,6 +54,10 @@ class Schedule(ABC):
     def kl_weight(self, progress: Progress) -> float:
         """The factor by which the objective's KL is multiplied at this step."""
         return 1.0
+
+    def lesson(self, model: VAE, images: Tensor, progress: Progress) -> Tensor | None:
+        """What is added to the loss of a batch at this step, a number with gradients; most schedules add nothing."""
+        return None
 
     def check(self, model: VAE) -> None:  # noqa: B027  most schedules do nothing here
         """Refuse, before step 0, a model that this schedule cannot train."""

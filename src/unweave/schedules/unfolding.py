@@ -6,9 +6,10 @@ from typing import final
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 from torch.distributions import Independent, Normal
 
-from unweave.errors import UnweaveError
+from unweave.errors import UnweaveError, check_at_least
 from unweave.objectives import Progress
 from unweave.posteriors import example_posteriors
 from unweave.schedules.code_layers import CodeLayers
@@ -34,6 +35,10 @@ class Unfolding(Schedule):
     least (independent component analysis, without labels), in the two layers that face the code, so that the model
     computes the same images as before. Then the weight of the KL falls to that of the objective, and all latents open.
 
+    With ``colours``, two of the latents that open last are *taught* the mean colour of an image for a while, as a
+    target of their means. A colour that is worth little beside outlines is learned by neither half of the model before
+    the other (docs/learning.md): the decoder paints it soon after the code tells it, and keeps it afterwards.
+
     Args:
         opens: points ``[fraction of all steps, number of open latents]``; behind the last all are open.
         all_open: fraction of all steps from which all latents are open.
@@ -44,6 +49,8 @@ class Unfolding(Schedule):
         warmup: steps in which the learning rate grows linearly to its full value.
         hold: fraction of all steps after which it falls along a straight line.
         final: the factor of the learning rate at the end.
+        colours: fraction of all steps until which, from ``all_open`` on, the mean colour is taught; none: it is not.
+        colours_weight: nats that an error of one standard deviation costs in the lesson, doubled.
 
     Example:
         >>> schedule = Unfolding()
@@ -65,6 +72,8 @@ class Unfolding(Schedule):
         warmup: int = 50,
         hold: float = 0.5,
         final: float = 0.02,
+        colours: float | None = None,
+        colours_weight: float = 50.0,
     ) -> None:
         places = [place for place, _ in (*opens, *weights)] + [*turns, all_open]
         if not all(0 <= place <= 1 for place in places):
@@ -74,6 +83,12 @@ class Unfolding(Schedule):
             )
         if any(weight <= 0 for _, weight in weights) or any(count < 1 for _, count in opens):
             raise UnweaveError("schedule.weights must be greater than 0 and schedule.opens at least 1")
+        if colours is not None and not all_open < colours <= 1:
+            raise UnweaveError(
+                f"schedule.colours must lie between schedule.all_open = {all_open:g} and 1, got {colours:g}"
+            )
+        check_at_least("schedule.colours_weight", colours_weight, 0)
+        self.colours, self.colours_weight = colours, colours_weight
         self.opens, self.all_open, self.weights = opens, all_open, weights
         self.turns, self.least_gain, self.log_variance = turns, least_gain, log_variance
         self.warmup, self.hold, self.final = check_warmup(warmup), *check_fall(hold, final)
@@ -88,6 +103,19 @@ class Unfolding(Schedule):
             return self.weights[-1][1] if self.weights else 1.0
         places, weights = zip(*self.weights, strict=True)
         return float(np.exp(np.interp(progress.fraction, places, np.log(weights))))
+
+    def lesson(self, model: VAE, images: Tensor, progress: Progress) -> Tensor | None:
+        """Half the squared distance of two latents from the mean colour, times its weight, while that is taught."""
+        if self.colours is None or not self.all_open <= progress.fraction < self.colours:
+            return None
+        first = self._first_taught
+        errors = model.encode(images).mean[:, first : first + 2] - opponent_colours(images)
+        return 0.5 * self.colours_weight * errors.square().sum(1).mean()
+
+    @property
+    def _first_taught(self) -> int:
+        """The first latent of those that open last."""
+        return max((count for _, count in self.opens), default=0)
 
     def open_latents(self, progress: Progress, latents: int) -> int:
         """How many latents are open at this step."""
@@ -108,6 +136,15 @@ class Unfolding(Schedule):
                 "schedule=Unfolding needs a Gaussian posterior: choose posterior=DiagonalNormal or schedule=Linear"
             )
         CodeLayers.of(model)
+        if self.colours is not None and model.image_shape[0] != 3:
+            raise UnweaveError(
+                f"schedule.colours needs images of three channels, these have {model.image_shape[0]}: omit it"
+            )
+        if self.colours is not None and model.latents < self._first_taught + 2:
+            raise UnweaveError(
+                f"schedule.colours teaches two latents that open last: latents must be at least "
+                f"{self._first_taught + 2}, got {model.latents}"
+            )
 
     def start(self, model: VAE) -> None:
         """Clear codes: small deviations of the posterior."""
@@ -139,6 +176,25 @@ class Unfolding(Schedule):
             CodeLayers.of(model).rotate(torch.from_numpy(rotation), stage.optimizer)
             if stage.average is not None:
                 CodeLayers.of(stage.average).rotate(torch.from_numpy(rotation))
+
+
+def opponent_colours(images: Tensor) -> Tensor:
+    """The mean colours of a batch, (n, 2), whatever the brightness: red against green, and both against blue.
+
+    Shares of the three channels in the sum of an image, along two axes that grey lies at the middle of; each in
+    standard deviations from the mean of the batch.
+
+    Example:
+        >>> red, green, blue = torch.eye(3)[:, :, None, None]
+        >>> opponent_colours(torch.stack([red, 0.2 * green, blue])).round(decimals=2)
+        tensor([[ 1.0000,  0.5800],
+                [-1.0000,  0.5800],
+                [ 0.0000, -1.1500]])
+    """
+    sums = images.sum((2, 3))
+    red, green, blue = (sums / sums.sum(1, keepdim=True).clamp_min(1e-6)).unbind(1)
+    axes = torch.stack([red - green, red + green - 2 * blue], 1)
+    return (axes - axes.mean(0)) / axes.std(0).clamp_min(1e-3)
 
 
 def independent_directions(means: Floats, scales: Floats, least_gain: float) -> Floats | None:

@@ -308,7 +308,10 @@ class Trainer:
         seed_torch(settings.seed, "noise", state.step)
         images = self._batch()
         with self.share.noise(len(images) // state.objective.batches), self._precision():
-            loss = state.objective(state.model, images, progress)
+            loss = _with_lesson(
+                state.objective(state.model, images, progress),
+                settings.schedule.lesson(state.model, images, progress),
+            )
         average = self.share.average_loss(loss)
         total = average.total.item()
         self._check_loss(total)
@@ -437,6 +440,13 @@ def _rates(optimizer: torch.optim.Optimizer | None) -> list[float]:
 def _set_rates(optimizer: torch.optim.Optimizer, rates: list[float], factor: float) -> None:
     for group, rate in zip(optimizer.param_groups, rates, strict=True):
         group["lr"] = rate * factor
+
+
+def _with_lesson(loss: Loss, lesson: Tensor | None) -> Loss:
+    """A loss with what the schedule adds to it, which the history names ``lesson``."""
+    if lesson is None:
+        return loss
+    return replace(loss, total=loss.total + lesson, terms={**loss.terms, "lesson": lesson})
 
 
 def _joined(parts: list[NDArray[Any]]) -> NDArray[Any]:
