@@ -23,6 +23,7 @@ from unweave.metrics.validation import (
     check_pair,
     factor_classes,
     split_samples,
+    unit_of,
 )
 
 Mode = Literal["unweave", "disentanglement_lib", "dcf", "ubisoft"]
@@ -113,7 +114,10 @@ def dci(
     half_samples, seed = check_count("half_samples", half_samples, 0), check_count("seed", seed, 0)
     z, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(seed) if rng is None else rng
-    z = _unit_range(z) if mode in ("dcf", "ubisoft") else z
+    if mode in ("dcf", "ubisoft"):
+        z = _unit_range(z)
+    elif backend == "lightgbm":
+        z = z / unit_of(z)  # it takes numbers below 1e-35 for 0
     targets = _targets(table, mode, backend)
     train, held_out = split_samples(len(z), rng, test)
     if mode == "ubisoft":

@@ -11,7 +11,15 @@ from unweave.errors import UnweaveError
 from unweave.metrics.interventions import BLOCKS, Encode, EncodeOnce, FactorSource, Plan, plan_groups
 from unweave.metrics.ranges import HEAVY_VARIANCE, heavy_variance
 from unweave.metrics.score import Score
-from unweave.metrics.validation import Floats, Integers, check_codes, check_pair, check_scales
+from unweave.metrics.validation import (
+    Floats,
+    Integers,
+    check_codes,
+    check_pair,
+    check_scales,
+    standardised,
+    unit_of,
+)
 from unweave.metrics.votes import (
     Votes,
     VotingProtocol,
@@ -268,9 +276,11 @@ def _discrete_columns(discrete: Sequence[int] | bool, latents: int) -> NDArray[n
 def _active(
     codes: Floats, scales: Floats | None, mode: str, prune: float, prior_variances: Sequence[float] | None
 ) -> NDArray[np.bool_]:
-    spread: Floats = codes.std(axis=0)
+    unit = unit_of(codes)
+    spread: Floats = (codes / unit).std(axis=0)
     # Rounding gives a constant column of large numbers a tiny spread; dividing by it would let it win.
-    moves: NDArray[np.bool_] = spread > 1e-9 * np.maximum(np.abs(codes).max(axis=0), 1e-30)
+    moves: NDArray[np.bool_] = spread > 1e-9
+    spread *= unit
     if mode != "paper":
         moves[codes.std(axis=0, ddof=1) < prune] = False
     elif scales is None:
@@ -299,7 +309,7 @@ def _shares(codes: Floats, plan: Plan, discrete: NDArray[np.bool_]) -> Floats:
 
 
 def _variance_shares(codes: Floats, plan: Plan) -> Floats:
-    codes = (codes - codes.mean(axis=0)) / codes.std(axis=0)
+    codes = standardised(codes)
     shares = np.empty((len(plan.rows), codes.shape[1]))
     # Few votes at a time, in memory that stays: fresh memory costs more than arithmetic.
     work = np.empty((64, plan.rows.shape[1], codes.shape[1]))
