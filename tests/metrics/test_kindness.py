@@ -13,7 +13,7 @@ from unweave import metrics
 from unweave.cli import cli
 from unweave.errors import UnweaveError
 from unweave.metrics import METRICS, Encoded, FunctionMetric, load_encoded, relations, score_all
-from unweave.metrics.score import AT_THIS_NUMBER
+from unweave.metrics.score import AT_THIS_NUMBER, SINGLE_FACTOR, SINGLE_LATENT
 
 RNG = np.random.default_rng
 
@@ -223,6 +223,24 @@ def test_numbers_beyond_the_reach_of_arithmetic_are_told() -> None:
         metrics.mig(z * 1e75, v)
     with pytest.raises(UnweaveError, match="scales must be positive standard deviations, at least 1e-70"):
         metrics.decomposition(z, np.full(z.shape, 1e-80), RNG(0))
+
+
+@pytest.mark.parametrize("interval", [True, False])
+def test_a_score_that_can_say_nothing_says_so(interval: bool) -> None:
+    """With one factor, or one latent, some scores are 1 for codes of pure noise as well."""
+    v = RNG(0).integers(0, 4, (1_200, 3))
+    noise = RNG(1).normal(size=v.shape)
+    of_factor = ["factor_vae_score", "beta_vae_score", "modularity", "infomec", "dci"]
+    found = score_all(Encoded.of(noise, v[:, :1]), of_factor, interval=interval)
+    for name in (*of_factor[:3], "infomec_modularity", "dci"):
+        assert (found[name].value, found[name].low, found[name].corrected) == (1.0, None, None), name
+        assert found[name].no_interval == SINGLE_FACTOR, name
+    assert found["infomec_compactness"].no_interval != SINGLE_LATENT
+    found = score_all(Encoded.of(noise[:, :1], v), ["infomec", "dci"], interval=interval)
+    for name in ("infomec_compactness", "dci_completeness"):
+        assert (found[name].value, found[name].low, found[name].corrected) == (1.0, None, None), name
+        assert found[name].no_interval == SINGLE_LATENT, name
+    assert found["infomec_modularity"].no_interval not in (SINGLE_FACTOR, SINGLE_LATENT)
 
 
 def test_udr_is_a_function() -> None:

@@ -10,6 +10,8 @@ from unweave.errors import check_choice
 from unweave.metrics.predictors import BACKENDS, Backend, fit_predictor
 from unweave.metrics.score import (
     AT_THIS_NUMBER,
+    SINGLE_FACTOR,
+    SINGLE_LATENT,
     Score,
     Span,
     interval_of_halves,
@@ -158,6 +160,10 @@ def _scores(
 ) -> dict[str, Score]:
     """The three scores from importances and predictions of all training codes, and of random halves of them."""
     importance, right = whole
+    alone = {
+        "dci": SINGLE_FACTOR if importance.shape[1] == 1 else "",
+        "dci_completeness": SINGLE_LATENT if len(importance) == 1 else "",
+    }
     measures: dict[str, Callable[[Floats], float]] = {
         "dci": disentanglement,
         "dci_completeness": lambda r: completeness(r, weighted=weighted),
@@ -166,8 +172,8 @@ def _scores(
     scores = {}
     for name, measure in measures.items():
         value = measure(importance)
-        span = no_span(why_not)
-        if of_halves:
+        span = no_span(alone[name] or why_not)
+        if of_halves and not alone[name]:
             span = _span(*interval_of_halves(value, [measure(r) for r, _ in of_halves]))
         known = {**constants, **parts.get(name, {})}
         scores[name] = Score(name, value, reference=_REFERENCE, constants=known, **span)

@@ -12,6 +12,10 @@ from unweave.metrics.validation import Floats
 
 AT_THIS_NUMBER = "the mean over samples of this number of codes, not the value of infinitely many"
 """What an interval covers that is not of the value of infinitely many codes."""
+SINGLE_FACTOR = "there is a single factor, so that every latent serves it alone: it says nothing of the codes"
+SINGLE_LATENT = (
+    "there is a single latent, so that every factor sits in it alone: it says nothing of the codes"
+)
 
 
 @dataclass(frozen=True)

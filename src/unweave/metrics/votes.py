@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from unweave.errors import check_choice
 from unweave.metrics.interval_limits import uncounted
 from unweave.metrics.interventions import BLOCKS, Plan, Planner, independent_votes, plan_blocks
-from unweave.metrics.score import Score, no_span, wilson
+from unweave.metrics.score import SINGLE_FACTOR, Score, no_span, wilson
 from unweave.metrics.validation import Integers, check_count, equal_width_bins, factor_classes
 
 DECIDING = 10
@@ -210,6 +210,8 @@ def score_votes(
         return max(0.0, (x - 1 / factors) / (1 - 1 / factors)) if protocol.rescaled and factors > 1 else x
 
     value, known = float(np.mean(right)), {**vote_constants(mode, protocol, factors), **constants}
+    if factors == 1:
+        no_interval = SINGLE_FACTOR
     if no_interval is None and min(int(right.sum()), int((~right).sum())) < DECIDING:
         no_interval = AT_AN_END
     if no_interval is not None:
