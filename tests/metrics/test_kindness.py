@@ -12,7 +12,7 @@ from sklearn.feature_selection import mutual_info_classif
 from unweave import metrics
 from unweave.cli import cli
 from unweave.errors import UnweaveError
-from unweave.metrics import METRICS, Encoded, FunctionMetric, load_encoded, relations, score_all
+from unweave.metrics import METRICS, Encoded, FunctionMetric, Score, load_encoded, relations, score_all
 from unweave.metrics.score import AT_THIS_NUMBER, SINGLE_FACTOR, SINGLE_LATENT
 
 RNG = np.random.default_rng
@@ -91,6 +91,9 @@ def test_intervals_can_be_left_out_everywhere() -> None:
     for metric in METRICS.values():
         assert isinstance(metric, FunctionMetric)
         assert "interval" in metric._passed, metric.name
+    own = Score("own", 0.5, 0.4, 0.6, corrected=(0.5, 0.4, 0.6), covers="others")
+    [alone] = score_all(Encoded.of(z), [lambda codes: own], interval=False).values()
+    assert (alone.value, alone.low, alone.high, alone.corrected, alone.covers) == (0.5, None, None, None, "")
 
 
 def test_a_constant_factor_is_named_and_the_others_keep_their_names() -> None:

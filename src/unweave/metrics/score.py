@@ -1,7 +1,7 @@
 """The form in which every metric answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -65,6 +65,16 @@ class Score:
         if self.corrected is None:
             return ""
         return " (corrected {:.3f} [{:.3f}, {:.3f}])".format(*self.corrected)
+
+    def without_interval(self) -> "Score":
+        """The value alone.
+
+        Example:
+            >>> str(Score("mig", 0.25, 0.2, 0.3).without_interval())
+            '0.250'
+
+        """
+        return replace(self, low=None, high=None, corrected=None, covers="")
 
     def to_json(self) -> dict[str, Any]:
         """The score as a dictionary of plain lists, numbers and strings, ready for ``json.dumps``.
