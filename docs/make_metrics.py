@@ -396,7 +396,7 @@ codes; `Score.covers` says which, and so do the commands:
 | InfoE | the value of infinitely many codes | influence of each sample, less the optimism of fitting, from two halves |
 | SAP | the mean over samples of this number of codes | held-out codes, and machines trained on random halves |
 | explicitness, downstream accuracy | the value of infinitely many codes | the held-out codes, plus what classifiers of all training codes gain over those of two halves |
-| FactorVAE score, beta-VAE score | the value of infinitely many codes and votes, with L as it is | Wilson's, with as many votes as fresh codes would need; none if fewer than ten votes are wrong, or right |
+| FactorVAE score, beta-VAE score | the value of infinitely many codes and votes, with L as it is | Wilson's, with as many votes as fresh codes would need; none if fewer than ten votes are wrong, or right, or if further training votes of the FactorVAE score may change which factor a latent stands for |
 | IRS | no interval: it rests on the largest deviations | one from extreme value theory covered 90 to 98.3 % |
 | DCI, its completeness and informativeness | no interval, since how often it covers has not been counted | `half_samples=6` asks for that of predictors trained on random halves |
 | Gaussian TC | the value of infinitely many codes | the jackknife: its standard error, less its bias |
@@ -411,7 +411,7 @@ would improve by more than the error, nearest neighbours. MIG, modularity, InfoM
 
 There is an interval only where it was counted how often it covers, and this was 92 to 98 %. The measures have these limits themselves
 (`unweave.metrics.interval_limits.COUNTED`, which a test compares with the counts below), so that Python and the command line agree:
-{limits_of_intervals()}. Intervals of more than 20,000 codes rest on the same formulas; they were not counted.
+{limits_of_intervals()}. Intervals of fewer than 500 or of more than 20,000 codes rest on the same formulas; they were not counted.
 
 {coverage()}
 """

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from unweave.errors import UnweaveError
 from unweave.metrics import (
@@ -26,6 +26,7 @@ from unweave.metrics.score import (
     wilson,
 )
 from unweave.metrics.unsupervised import udr
+from unweave.metrics.votes import SETTLED, UNSETTLED, VotingProtocol, score_votes, unsettled
 
 RNG = np.random.default_rng(0)
 TERMS = RNG.uniform(0.3, 0.7, 11)
@@ -75,6 +76,34 @@ def test_an_interval_of_a_mean_and_of_a_proportion() -> None:
     for right, total in ((3, 10), (0, 7), (7, 7)):
         theirs = stats.binomtest(right, total).proportion_ci(0.95, method="wilson")
         assert wilson(right, total) == pytest.approx((theirs.low, theirs.high), abs=1e-4)
+
+
+def test_what_further_training_votes_would_gain() -> None:
+    """The true lead of a majority is normal around its own; below 0, the other factor is better by that much."""
+    table = np.array([[50, 41, 30], [7, 7, 90], [0, 0, 0], [3, 0, 0]])
+    expected = 0.0
+    for row in np.sort(table, axis=1)[:, ::-1].astype(float):
+        gains = [0.0]
+        for other in row[1:]:
+            lead, total = row[0] - other, table.sum()
+            error = math.sqrt(total * ((row[0] + other) / total - (lead / total) ** 2))
+            if error > 0:
+                true = stats.norm(lead, error)
+                gains.append(integrate.quad(lambda g, true=true: -g * true.pdf(g), lead - 12 * error, 0)[0])
+        expected += max(gains) / table.sum()
+    assert unsettled(table) == pytest.approx(expected, rel=1e-6)
+    assert unsettled(table[:, :1]) == 0
+
+
+def test_votes_that_more_training_would_change_have_no_interval() -> None:
+    protocol, right = VotingProtocol(5, 200, 400), np.arange(400) % 4 > 0
+    error = math.sqrt(0.75 * 0.25 / 400)
+    for table, known in ((np.array([[80, 20], [20, 80]]), True), (np.array([[52, 48], [49, 51]]), False)):
+        assert (unsettled(table) < SETTLED * error) == known
+        score = score_votes("s", "paper", protocol, 2, right, None, "", {}, table=table)
+        assert score.value == 0.75
+        assert (score.low is not None) == known
+        assert score.no_interval == ("" if known else UNSETTLED)
 
 
 @pytest.mark.parametrize("normalised", [False, True])

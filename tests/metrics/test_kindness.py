@@ -12,8 +12,8 @@ from sklearn.feature_selection import mutual_info_classif
 from unweave import metrics
 from unweave.cli import cli
 from unweave.errors import UnweaveError
-from unweave.metrics import METRICS, Encoded, FunctionMetric, load_encoded, relations, score_all
-from unweave.metrics.score import AT_THIS_NUMBER
+from unweave.metrics import METRICS, Encoded, FunctionMetric, Score, load_encoded, relations, score_all
+from unweave.metrics.score import AT_THIS_NUMBER, SINGLE_FACTOR, SINGLE_LATENT
 
 RNG = np.random.default_rng
 
@@ -91,6 +91,9 @@ def test_intervals_can_be_left_out_everywhere() -> None:
     for metric in METRICS.values():
         assert isinstance(metric, FunctionMetric)
         assert "interval" in metric._passed, metric.name
+    own = Score("own", 0.5, 0.4, 0.6, corrected=(0.5, 0.4, 0.6), covers="others")
+    [alone] = score_all(Encoded.of(z), [lambda codes: own], interval=False).values()
+    assert (alone.value, alone.low, alone.high, alone.corrected, alone.covers) == (0.5, None, None, None, "")
 
 
 def test_a_constant_factor_is_named_and_the_others_keep_their_names() -> None:
@@ -154,6 +157,93 @@ def test_huge_codes_are_an_error_and_tiny_ones_are_not() -> None:
             metrics.mig(z * 1e300, v)
         for metric in (metrics.explicitness, metrics.mig, metrics.downstream_accuracy):
             assert metric(z * 1e-200, v).value == pytest.approx(metric(z, v).value, abs=1e-6)  # type: ignore[operator]
+
+
+OF_ANY_UNIT = [
+    *(
+        "mig",
+        "mig mode=disentangle",
+        "factor_vae_score samples=5",
+        "factor_vae_score mode=disent",
+        "beta_vae_score",
+    ),
+    *(
+        "dci",
+        "sap mode=dcf",
+        "sap mode=ubisoft",
+        "modularity",
+        "explicitness",
+        "irs",
+        "irs mode=paper",
+        "infomec",
+    ),
+    *(
+        "infomec estimator=neighbours",
+        "downstream_accuracy",
+        "hoyer",
+        "gaussian_total_correlation",
+        "mig_sup",
+    ),
+    *("mcc", "mcc alignment=linear", "mcc kind=spearman", "jemmig", "dcimig"),
+]
+"""Measures whose definition does not ask how large codes are."""
+
+
+@pytest.mark.parametrize("metric", OF_ANY_UNIT)
+def test_the_unit_of_codes_does_not_matter(metric: str) -> None:
+    """A power of two moves no digit of them, so that nothing may change, however small or large they are."""
+    z, v = sample(1_100)
+    z = z + RNG(1).uniform(-1, 1, z.shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        expected = score_all(Encoded.of(z, v), [metric])
+        for power in (-900, -60, 200):
+            for name, score in score_all(Encoded.of(z * 2.0**power, v), [metric]).items():
+                whole = expected[name]
+                assert score.value == pytest.approx(whole.value, abs=1e-9), (name, power)
+                assert score.no_interval == whole.no_interval
+                assert (score.low is None) == (whole.low is None)
+                if score.low is not None:
+                    assert (score.low, score.high) == pytest.approx((whole.low, whole.high), abs=1e-9)
+
+
+@pytest.mark.parametrize("mode", ["disentanglement_lib", "ubisoft"])
+def test_a_penalty_in_the_unit_of_codes_vanishes_for_large_ones(mode: str) -> None:
+    """Votes that are classified as they are: from some size of codes on the penalty is as good as none."""
+    z, v = sample(600)
+    options = {"mode": mode, "votes": 400, "evaluation_votes": 400, "interval": False}
+    found = [metrics.beta_vae_score(z * 2.0**power, v, RNG(0), **options).value for power in (24, 100, 200)]  # type: ignore[arg-type]
+    assert found[0] > 0.9
+    assert found[1] == pytest.approx(found[0], abs=0.01)
+    assert found[2] == found[1]
+
+
+def test_numbers_beyond_the_reach_of_arithmetic_are_told() -> None:
+    z, v = sample(200)
+    with pytest.raises(UnweaveError, match="codes must be at least 1e-290 in size"):
+        metrics.mig(z * 1e-310, v)
+    with pytest.raises(UnweaveError, match="codes must be at most 1e"):
+        metrics.mig(z * 1e75, v)
+    with pytest.raises(UnweaveError, match="scales must be positive standard deviations, at least 1e-70"):
+        metrics.decomposition(z, np.full(z.shape, 1e-80), RNG(0))
+
+
+@pytest.mark.parametrize("interval", [True, False])
+def test_a_score_that_can_say_nothing_says_so(interval: bool) -> None:
+    """With one factor, or one latent, some scores are 1 for codes of pure noise as well."""
+    v = RNG(0).integers(0, 4, (1_200, 3))
+    noise = RNG(1).normal(size=v.shape)
+    of_factor = ["factor_vae_score", "beta_vae_score", "modularity", "infomec", "dci"]
+    found = score_all(Encoded.of(noise, v[:, :1]), of_factor, interval=interval)
+    for name in (*of_factor[:3], "infomec_modularity", "dci"):
+        assert (found[name].value, found[name].low, found[name].corrected) == (1.0, None, None), name
+        assert found[name].no_interval == SINGLE_FACTOR, name
+    assert found["infomec_compactness"].no_interval != SINGLE_LATENT
+    found = score_all(Encoded.of(noise[:, :1], v), ["infomec", "dci"], interval=interval)
+    for name in ("infomec_compactness", "dci_completeness"):
+        assert (found[name].value, found[name].low, found[name].corrected) == (1.0, None, None), name
+        assert found[name].no_interval == SINGLE_LATENT, name
+    assert found["infomec_modularity"].no_interval not in (SINGLE_FACTOR, SINGLE_LATENT)
 
 
 def test_udr_is_a_function() -> None:

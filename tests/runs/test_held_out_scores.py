@@ -50,6 +50,16 @@ def test_each_metric_has_a_score_of_seen_and_of_unseen_combinations(run: Run) ->
     assert set(run.scores) == set(scores)
 
 
+def test_no_score_of_a_run_has_an_interval_if_none_are_asked_for(run: Run) -> None:
+    with_them = evaluate(run, metrics=["elbo", "hoyer"])
+    without = evaluate(run, metrics=["elbo", "hoyer"], interval=False)
+    assert set(without) == set(with_them)
+    for name, score in without.items():
+        assert score.value == with_them[name].value
+        assert (score.low, score.high, score.corrected, score.covers) == (None, None, None, ""), name
+        assert run.scores[name]["low"] is run.scores[name]["high"] is None
+
+
 def test_unseen_combinations_are_read_by_what_was_learned_of_seen_ones(run: Run) -> None:
     found = evaluate(run, metrics=["downstream_accuracy"])["downstream_accuracy held_out"]
     seen, unseen = codes_of(run), held_out_codes_of(run)

@@ -10,6 +10,8 @@ from unweave.errors import check_choice
 from unweave.metrics.predictors import BACKENDS, Backend, fit_predictor
 from unweave.metrics.score import (
     AT_THIS_NUMBER,
+    SINGLE_FACTOR,
+    SINGLE_LATENT,
     Score,
     Span,
     interval_of_halves,
@@ -23,6 +25,7 @@ from unweave.metrics.validation import (
     check_pair,
     factor_classes,
     split_samples,
+    unit_of,
 )
 
 Mode = Literal["unweave", "disentanglement_lib", "dcf", "ubisoft"]
@@ -113,7 +116,10 @@ def dci(
     half_samples, seed = check_count("half_samples", half_samples, 0), check_count("seed", seed, 0)
     z, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(seed) if rng is None else rng
-    z = _unit_range(z) if mode in ("dcf", "ubisoft") else z
+    if mode in ("dcf", "ubisoft"):
+        z = _unit_range(z)
+    elif backend == "lightgbm":
+        z = z / unit_of(z)  # it takes numbers below 1e-35 for 0
     targets = _targets(table, mode, backend)
     train, held_out = split_samples(len(z), rng, test)
     if mode == "ubisoft":
@@ -154,6 +160,10 @@ def _scores(
 ) -> dict[str, Score]:
     """The three scores from importances and predictions of all training codes, and of random halves of them."""
     importance, right = whole
+    alone = {
+        "dci": SINGLE_FACTOR if importance.shape[1] == 1 else "",
+        "dci_completeness": SINGLE_LATENT if len(importance) == 1 else "",
+    }
     measures: dict[str, Callable[[Floats], float]] = {
         "dci": disentanglement,
         "dci_completeness": lambda r: completeness(r, weighted=weighted),
@@ -162,8 +172,8 @@ def _scores(
     scores = {}
     for name, measure in measures.items():
         value = measure(importance)
-        span = no_span(why_not)
-        if of_halves:
+        span = no_span(alone[name] or why_not)
+        if of_halves and not alone[name]:
             span = _span(*interval_of_halves(value, [measure(r) for r, _ in of_halves]))
         known = {**constants, **parts.get(name, {})}
         scores[name] = Score(name, value, reference=_REFERENCE, constants=known, **span)

@@ -10,7 +10,7 @@ from unweave.errors import UnweaveError, check_choice
 from unweave.metrics.aggregate import LOG_2PI, log_joint, log_marginals
 from unweave.metrics.interval_limits import uncounted
 from unweave.metrics.score import Score, Span, clipped, decided_by_one, interval_of_mean, no_span, span_of
-from unweave.metrics.validation import Floats, check_codes, check_count, check_scales, standardised
+from unweave.metrics.validation import Floats, check_codes, check_count, check_scales, standardised, unit_of
 
 Estimator = Literal["exact", "batch", "weighted"]
 
@@ -160,8 +160,8 @@ def gaussian_total_correlation(codes: ArrayLike, *, interval: bool = True) -> Sc
 
     """
     z = check_codes(codes)
-    spread = z.std(axis=0)
-    z = z[:, spread > 1e-9 * np.maximum(np.abs(z).max(axis=0), 1e-30)]
+    z = z / unit_of(z)
+    z = z[:, z.std(axis=0) > 1e-9]
     value, span = 0.0, span_of(0.0, 0.0, 0.0, 0.0)
     if z.shape[1] > 1 and len(z) > z.shape[1] + 1:
         white = (z - z.mean(axis=0)) / z.std(axis=0)

@@ -10,7 +10,15 @@ from unweave.errors import check_choice
 from unweave.metrics.information import JointCounts
 from unweave.metrics.mig import leading_gaps
 from unweave.metrics.score import Score, no_span
-from unweave.metrics.validation import Floats, check_count, check_pair, equal_width_bins, factor_classes
+from unweave.metrics.validation import (
+    Floats,
+    check_count,
+    check_pair,
+    equal_width_bins,
+    factor_classes,
+    standardised,
+    unit_of,
+)
 
 Mode = Literal["paper", "ubisoft"]
 MODES: dict[str, int] = {"paper": 20, "ubisoft": 10}
@@ -231,7 +239,7 @@ def _absolute_correlations(one: Floats, other: Floats, kind: str) -> Floats:
         from unweave.metrics.statistics import standard_ranks
 
         return np.abs(standard_ranks(one).T @ standard_ranks(other))
-    a, b = (x - x.mean(axis=0) for x in (one, other))
+    a, b = (x / unit_of(x) for x in (y - y.mean(axis=0) for y in (one, other)))
     lengths = np.linalg.norm(a, axis=0)[:, None] * np.linalg.norm(b, axis=0)
     return np.asarray(np.abs(a.T @ b) / np.where(lengths > 0, lengths, np.inf))
 
@@ -244,7 +252,7 @@ def _predictions(
 
     train, held_out = split_samples(len(z), rng, test)
     if alignment == "linear":
-        design = np.hstack([z, np.ones((len(z), 1))])
+        design = np.hstack([standardised(z, z[train]), np.ones((len(z), 1))])
         weights = np.linalg.lstsq(design[train], v[train], rcond=None)[0]
         return np.asarray(design[held_out] @ weights), v[held_out]
     from sklearn.ensemble import HistGradientBoostingRegressor

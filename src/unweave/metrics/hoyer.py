@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError
 from unweave.metrics.score import Score, Span, clipped, decided_by_one, no_span
-from unweave.metrics.validation import Floats, check_codes
+from unweave.metrics.validation import Floats, check_codes, unit_of
 
 
 def hoyer(codes: ArrayLike, *, normalised: bool = True, interval: bool = True) -> Score:
@@ -38,8 +38,9 @@ def hoyer(codes: ArrayLike, *, normalised: bool = True, interval: bool = True) -
         )
     scale = np.ones(z.shape[1])
     if normalised:
-        spread = z.std(axis=0)
-        scale = np.where(spread > 1e-12 * np.maximum(np.abs(z).max(axis=0), 1e-30), spread, 1.0)
+        unit = unit_of(z)
+        spread = (z / unit).std(axis=0)
+        scale = np.where(spread > 1e-12, spread * unit, 1.0)
     peak = np.abs(z / scale).max(axis=1, keepdims=True)
     x = z / scale / np.where(peak > 0, peak, 1.0)  # squares of tiny entries would vanish
     root = np.sqrt(x.shape[1])

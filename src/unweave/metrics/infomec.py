@@ -13,7 +13,15 @@ from unweave.metrics.information import JointCounts, neighbour_information
 from unweave.metrics.interval_limits import uncounted
 from unweave.metrics.linear import AS_GOOD, Loss, Softmax, fit_softmax
 from unweave.metrics.ranges import HEAVY_VARIANCE, Ends, heavy_variance
-from unweave.metrics.score import Score, Span, interval_of_terms, no_span, span_of
+from unweave.metrics.score import (
+    SINGLE_FACTOR,
+    SINGLE_LATENT,
+    Score,
+    Span,
+    interval_of_terms,
+    no_span,
+    span_of,
+)
 from unweave.metrics.validation import (
     Floats,
     Integers,
@@ -97,6 +105,10 @@ def infomec(
         spans_of = (span_of(0.0, 0.0, 0.0, 0.0),) * 2
     elif interval and estimator == "bins":
         spans_of = _spans(codes, active, joint, sizes, bins)
+    if len(sizes) == 1:
+        spans_of = no_span(SINGLE_FACTOR), spans_of[1]
+    if len(shares) == 1:
+        spans_of = spans_of[0], no_span(SINGLE_LATENT)
     values = {
         "infomec_modularity": float(_focus(shares.T)),
         "infomec_compactness": float(_focus(shares)),

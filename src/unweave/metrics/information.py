@@ -19,6 +19,7 @@ from unweave.metrics.validation import (
     check_pair,
     equal_width_bins,
     factor_classes,
+    unit_of,
 )
 
 _MOST_CELLS = 4096
@@ -293,8 +294,9 @@ def neighbour_information(codes: Floats, classes: Integers) -> Floats:
                 f"nearest neighbours need codes that differ, latent {j} has {len(values)} values in {len(code)} "
                 f"samples: give every image once, or count bins"
             )
+        sized = code / unit_of(code[:, None])[0]  # which does not take a spread below 1e-7 for one
         for k, column in enumerate(classes.T):
-            information[j, k] = mutual_info_classif(code[:, None], column, random_state=0)[0]
+            information[j, k] = mutual_info_classif(sized[:, None], column, random_state=0)[0]
     return information
 
 

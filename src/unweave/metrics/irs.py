@@ -98,7 +98,7 @@ def _weights(codes: Floats) -> Floats:
     """The largest deviation of each latent from its mean, 0 for one that is constant but for rounding."""
     mean, least, most = codes.mean(axis=0), codes.min(axis=0), codes.max(axis=0)
     weights = np.maximum(most - mean, mean - least)
-    return np.where(weights > 1e-9 * np.maximum(np.maximum(most, -least), 1e-30), weights, 0.0)
+    return np.where(weights > 1e-9 * np.maximum(most, -least), weights, 0.0)
 
 
 @dataclass(frozen=True)

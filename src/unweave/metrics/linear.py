@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy
 
-from unweave.metrics.validation import Floats, Integers
+from unweave.metrics.validation import Floats, Integers, unit_of
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,10 @@ EXACT = 40
 """Regressions of at most so many weights are solved with their whole Hessian, larger ones by conjugate gradients."""
 SCALED = 1_000
 """Regressions of at most so many weights scale their conjugate gradients by the Hessian of some of the samples."""
+FAR = 2.0**20
+"""Features whose largest value is above this, or below its inverse, are solved in another unit."""
+LEAST = 2.0**-400
+"""The least number that is squared."""
 NOTHING = 1e-20
 """Probabilities in single precision below which they count as 0: their products would be denormal, which some
 processors compute ten times as slowly."""
@@ -53,7 +57,7 @@ def fit_softmax(
     labels: Integers,
     classes: int,
     *,
-    ridge: float = 1.0,
+    ridge: float | Floats = 1.0,
     sample_weights: Floats | None = None,
     start: Softmax | None = None,
     enough: float = 1e-9,
@@ -69,7 +73,7 @@ def fit_softmax(
         features: (n, d).
         labels: (n,) classes 0 .. classes-1.
         classes: how many.
-        ridge: penalty.
+        ridge: penalty, or one for each feature.
         sample_weights: (n,).
         start: where to begin, e.g. at the solution for nearly the same samples.
         enough: the loss of a sample, below which a further step is not worth taking.
@@ -81,11 +85,25 @@ def fit_softmax(
         0.4529
 
     """
+    unit = unit_of(features)
+    if np.any(
+        (unit > FAR) | (unit < 1 / FAR)
+    ):  # weights of moderate features, with which the Hessian can be solved
+        moderate = np.clip(ridge / np.maximum(unit, LEAST) ** 2, 0.0, FAR**2)
+        near = fit_softmax(
+            features / unit,
+            labels,
+            classes,
+            ridge=moderate,
+            sample_weights=sample_weights,
+            enough=enough,
+        )
+        return Softmax(near.weights / unit[:, None], near.intercepts)
     n, d = features.shape
     w = np.ones(n) if sample_weights is None else sample_weights
     # The small penalty on the intercepts only picks one of the equivalent solutions.
     # Two opposite vectors of weights count half their squared distance.
-    penalty = np.append(np.full(d, 2 * ridge if classes == 2 else ridge), 1e-8)[:, None]
+    penalty = np.append(np.broadcast_to(2 * ridge if classes == 2 else ridge, d), 1e-8)[:, None]
     if start is not None:
         beta = np.vstack([start.weights, start.intercepts])
     else:

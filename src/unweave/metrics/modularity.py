@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from unweave.errors import check_choice
 from unweave.metrics.counted import CountedScore
 from unweave.metrics.information import JointCounts
-from unweave.metrics.score import Score, no_span
+from unweave.metrics.score import SINGLE_FACTOR, Score, no_span
 from unweave.metrics.validation import (
     Floats,
     check_count,
@@ -81,7 +81,9 @@ def modularity(
         "of_latents": each.tolist(),
         "mutual_information": joint.information.tolist(),
     }
-    span = _Modularity(codes, bins, joint, sizes).span(value) if interval else no_span()
+    span = no_span(SINGLE_FACTOR if len(sizes) == 1 else "")
+    if interval and len(sizes) > 1:
+        span = _Modularity(codes, bins, joint, sizes).span(value)
     return Score("modularity", value, reference=_REFERENCE, constants=constants, **span)
 
 

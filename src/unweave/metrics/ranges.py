@@ -7,7 +7,7 @@ import numpy as np
 import scipy
 
 from unweave.metrics.information import counts_of
-from unweave.metrics.validation import Floats, Integers, equal_width_bins
+from unweave.metrics.validation import Floats, Integers, equal_width_bins, unit_of
 
 TOP = 32
 """The codes at each end that say how it would move."""
@@ -31,7 +31,8 @@ def heavy_variance(codes: Floats) -> bool:
         (False, True)
 
     """
-    squares = ((codes - codes.mean(axis=0)) ** 2 - codes.var(axis=0)) ** 2
+    z = codes / unit_of(codes)
+    squares = ((z - z.mean(axis=0)) ** 2 - z.var(axis=0)) ** 2
     return bool(np.any(squares.max(axis=0) > DECISIVE * squares.sum(axis=0), where=squares.any(axis=0)))
 
 
@@ -56,13 +57,15 @@ class Ends:
     @classmethod
     def of(cls, codes: Floats) -> "Ends":
         """The ends of codes (n, latents)."""
-        means, found, squares = [], [], []
+        means, found, deviations = [], [], []
         for code in codes.T:
             means.append(float(code.mean()))
             away = code - means[-1]
             found.append(_furthest(away))
-            squares.append(float(away @ away))
-        return cls(np.stack(found, axis=2), np.array(means), np.sqrt(np.array(squares) / len(codes)))
+            unit = unit_of(found[-1].reshape(-1, 1))[0]
+            away /= unit
+            deviations.append(float(np.sqrt(away @ away / len(codes)) * unit))
+        return cls(np.stack(found, axis=2), np.array(means), np.array(deviations))
 
     @property
     def range(self) -> Floats:

@@ -311,7 +311,8 @@ def score_all(
         metrics: as for :func:`resolve_metric`; by default the standard ones whose needs are met.
         seed: of all draws.
         threads: metrics computed at a time; the numbers do not depend on it.
-        interval: whether to compute intervals, which takes longer; functions that have such a parameter are told.
+        interval: whether to compute intervals, which takes longer; functions that have such a parameter are told, of
+            others the interval is left out.
         tell: called with a line of text when a metric begins.
 
     Example:
@@ -330,9 +331,11 @@ def score_all(
         begun += 1
         tell(f"{metric.name} ({begun} of {len(chosen)} metrics)")
         stream = np.random.default_rng([seed, zlib.crc32(metric.name.encode())])
-        if not isinstance(metric, FunctionMetric):
-            return metric.named(metric.compute(encoded, stream))
-        return metric.named(metric.compute(encoded, stream, interval=interval))
+        if isinstance(metric, FunctionMetric):
+            found = metric.named(metric.compute(encoded, stream, interval=interval))
+        else:
+            found = metric.named(metric.compute(encoded, stream))
+        return found if interval else {name: score.without_interval() for name, score in found.items()}
 
     if threads == 1:
         parts = {metric.name + metric.suffix: measure(metric) for metric in chosen}

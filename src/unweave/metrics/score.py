@@ -1,7 +1,7 @@
 """The form in which every metric answers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, NotRequired, TypedDict
 
 import numpy as np
@@ -12,6 +12,10 @@ from unweave.metrics.validation import Floats
 
 AT_THIS_NUMBER = "the mean over samples of this number of codes, not the value of infinitely many"
 """What an interval covers that is not of the value of infinitely many codes."""
+SINGLE_FACTOR = "there is a single factor, so that every latent serves it alone: it says nothing of the codes"
+SINGLE_LATENT = (
+    "there is a single latent, so that every factor sits in it alone: it says nothing of the codes"
+)
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,16 @@ class Score:
         if self.corrected is None:
             return ""
         return " (corrected {:.3f} [{:.3f}, {:.3f}])".format(*self.corrected)
+
+    def without_interval(self) -> "Score":
+        """The value alone.
+
+        Example:
+            >>> str(Score("mig", 0.25, 0.2, 0.3).without_interval())
+            '0.250'
+
+        """
+        return replace(self, low=None, high=None, corrected=None, covers="")
 
     def to_json(self) -> dict[str, Any]:
         """The score as a dictionary of plain lists, numbers and strings, ready for ``json.dumps``.

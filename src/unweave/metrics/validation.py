@@ -14,8 +14,10 @@ Integers = NDArray[np.int64]
 CONTINUOUS_VALUES = 64
 """A fractional factor column with more distinct values than this is taken as continuous."""
 
-LARGEST = 1e140
-"""Squares of larger codes, and sums of them, would overflow."""
+LARGEST = 1e70
+"""Fourth powers of larger codes, and sums of them, would overflow."""
+SMALLEST = 1e-290
+"""Smaller numbers lose their digits."""
 
 
 def check_codes(codes: ArrayLike, name: str = "codes") -> Floats:
@@ -33,7 +35,7 @@ def check_codes(codes: ArrayLike, name: str = "codes") -> Floats:
     checked = _table(codes, name).astype(np.float64, copy=False)
     if (largest := max(float(checked.max()), -float(checked.min()))) > LARGEST:
         raise UnweaveError(
-            f"{name} must be at most {LARGEST:g} in size, since they are squared, got {largest:g}: "
+            f"{name} must be at most {LARGEST:g} in size, since powers of them are computed, got {largest:g}: "
             f"divide them by their standard deviation"
         )
     return checked
@@ -49,6 +51,11 @@ def check_pair(codes: ArrayLike, factors: ArrayLike, least: int = 2) -> tuple[Fl
 
     """
     codes, table = check_codes(codes), _table(factors, "factors")
+    if 0 < (largest := float(np.abs(codes).max())) < SMALLEST:
+        raise UnweaveError(
+            f"codes must be at least {SMALLEST:g} in size, since smaller numbers have few digits, got {largest:g}: "
+            f"multiply them"
+        )
     if len(codes) != len(table):
         raise UnweaveError(
             f"codes and factors must have one row per sample, got {len(codes)} codes and {len(table)} factors"
@@ -130,9 +137,24 @@ def check_scales(scales: ArrayLike, codes: Floats) -> Floats:
     checked = check_codes(scales, "scales")
     if checked.shape != codes.shape:
         raise UnweaveError(f"scales must have the shape of codes {codes.shape}, got {checked.shape}")
-    if np.any(checked <= 0):
-        raise UnweaveError(f"scales must be positive standard deviations, got {checked.min():g}")
+    if np.any(checked < 1 / LARGEST):
+        raise UnweaveError(
+            f"scales must be positive standard deviations, at least {1 / LARGEST:g}, got {checked.min():g}"
+        )
     return checked
+
+
+def unit_of(codes: Floats) -> Floats:
+    """For each column (..., n, columns) the power of 2 that divides it to between 1/2 and 1 in size; 1 for zeros.
+
+    Divided by it, a column has the same digits, and no square of it vanishes or overflows.
+
+    Example:
+        >>> unit_of(np.array([[3.0, 0.0], [-5.0, 0.0]])).tolist()
+        [8.0, 1.0]
+
+    """
+    return np.asarray(np.ldexp(1.0, np.frexp(np.abs(codes).max(axis=-2))[1]))
 
 
 def standardised(values: Floats, like: Floats | None = None) -> Floats:
@@ -149,7 +171,7 @@ def standardised(values: Floats, like: Floats | None = None) -> Floats:
     """
     source = values if like is None else like
     # Squares of tiny numbers would vanish: deviations are those of columns scaled, by a power of 2, to at most 1.
-    peak = np.ldexp(1.0, np.frexp(np.abs(source).max(axis=0))[1])
+    peak = unit_of(source)
     spread = (source / peak).std(axis=0)
     centred = (values - source.mean(axis=0)) / peak
     return np.asarray(
@@ -197,7 +219,7 @@ def equal_width_bins(codes: NDArray[Any], bins: int, reach: Floats | None = None
 def _bins_of(code: Floats, bins: int, low: float, high: float, place: Integers) -> None:
     """The bins of one latent (n,) between two ends, into ``place``."""
     # Codes that differ only by rounding are constant: no distinct edges fit between them.
-    grain = bins * float(np.spacing(max(abs(low), abs(high))))
+    grain = bins * max(float(np.spacing(max(abs(low), abs(high)))), SMALLEST)
     if not high - low > 4 * grain:
         place[:] = 0
         return

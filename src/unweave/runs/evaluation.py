@@ -199,6 +199,8 @@ def _evaluate(
             )
             of_codes = []
     scores |= _held_out_scores(run, encoded, chosen, threads, interval, device, tell)
+    if not interval:
+        scores = {name: score.without_interval() for name, score in scores.items()}
     same_weights = metrics is not None and before is not None and before.step == codes.step
     stored = _or_set_aside(run.folder / SCORES, lambda: run.scores) if same_weights else {}
     new = {name: score.to_json() for name, score in scores.items()}
