@@ -398,7 +398,7 @@ codes; `Score.covers` says which, and so do the commands:
 | explicitness, downstream accuracy | the value of infinitely many codes | the held-out codes, plus what classifiers of all training codes gain over those of two halves |
 | FactorVAE score, beta-VAE score | the value of infinitely many codes and votes, with L as it is | Wilson's, with as many votes as fresh codes would need; none if fewer than ten votes are wrong, or right, or if further training votes of the FactorVAE score may change which factor a latent stands for |
 | IRS | no interval: it rests on the largest deviations | one from extreme value theory covered 90 to 98.3 % |
-| DCI, its completeness and informativeness | no interval, since how often it covers has not been counted | `half_samples=6` asks for that of predictors trained on random halves |
+| DCI, its completeness and informativeness | no interval, since how often it covers has not been counted | trees split on chance as long as codes are few |
 | Gaussian TC | the value of infinitely many codes | the jackknife: its standard error, less its bias |
 | Hoyer sparsity | the value of infinitely many codes | influence of each sample, also on the standard deviations |
 | ELBO, NLL, KL | the value of infinitely many images | a mean over samples |

@@ -264,11 +264,6 @@ CASES = {
         ),
         fixed=True,
     ),
-    "dci": Case(
-        lambda z, v, r: metrics.dci(z, v, r, half_samples=6),
-        (500, 1_500),
-        plain=lambda z, v, r: metrics.dci(z, v, r, interval=False),
-    ),
 }
 SEED = 31
 """Of the repetitions. Constants of the intervals were chosen while 29 was looked at: that one judges nothing."""

@@ -43,7 +43,7 @@ def test_the_seed_of_the_predictors(backend: str) -> None:
     v = rng.integers(0, 3, (120, 2))
     codes = v @ [[1.0, 0.4, 0.2], [0.3, 0.5, 1.0]] + rng.normal(size=(120, 3))
     found = [
-        dci(codes, v, np.random.default_rng(5), backend=backend, half_samples=0, seed=seed)  # type: ignore[arg-type]
+        dci(codes, v, np.random.default_rng(5), backend=backend, seed=seed)  # type: ignore[arg-type]
         for seed in (0, 0, 7)
     ]
     assert found[0] == found[1]

@@ -38,7 +38,7 @@ def test_dci_uses_the_weighting_of_its_mode(mode: str, weighted: bool) -> None:
     rng = np.random.default_rng(0)
     v = np.stack([rng.integers(0, 4, 400), rng.integers(0, 3, 400)], 1)
     codes = np.stack([v[:, 0] + 0.1 * rng.normal(size=400), v @ [0.5, 1.0] + rng.normal(size=400)], 1)
-    scores = dci(codes, v, mode=mode, backend="lasso", half_samples=0)  # type: ignore[arg-type]
+    scores = dci(codes, v, mode=mode, backend="lasso")  # type: ignore[arg-type]
     importance = np.array(scores["dci"].constants["importance"])
     assert scores["dci"].value == pytest.approx(disentanglement(importance), abs=1e-12)
     assert scores["dci_completeness"].value == pytest.approx(

@@ -19,7 +19,6 @@ from unweave.metrics import (
 )
 from unweave.metrics.score import (
     Score,
-    interval_of_halves,
     interval_of_held_out,
     interval_of_mean,
     interval_of_terms,
@@ -40,15 +39,6 @@ def test_an_interval_of_terms() -> None:
     even = 1.96**2 / (8 + 1.96**2)
     assert interval_of_terms(1.0, np.ones(8)) == pytest.approx((1 - even, 1.0))
     assert interval_of_terms(0.0, np.zeros(8), (-2.0, 2.0)) == pytest.approx((-4 * even, 4 * even))
-
-
-def test_an_interval_of_halves() -> None:
-    halves = [0.4, 0.47, 0.5, 0.58]
-    half = stats.t.ppf(0.975, 3) * np.std(halves, ddof=1)
-    assert interval_of_halves(0.5, halves) == pytest.approx((0.5 - half, 0.5 + half), rel=1e-9)
-    assert interval_of_halves(0.9, halves)[1] == 1.0
-    assert interval_of_halves(0.1, halves)[0] == 0.0
-    assert interval_of_halves(0.9, halves, (0.0, 5.0)) == pytest.approx((0.9 - half, 0.9 + half), rel=1e-9)
 
 
 @pytest.mark.parametrize("spread", [0.0, 0.1])

@@ -1,6 +1,6 @@
 """Disentanglement, completeness and informativeness, from the latents that predict each factor."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -8,19 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from unweave.errors import check_choice
 from unweave.metrics.predictors import BACKENDS, Backend, fit_predictor
-from unweave.metrics.score import (
-    AT_THIS_NUMBER,
-    SINGLE_FACTOR,
-    SINGLE_LATENT,
-    Score,
-    Span,
-    interval_of_halves,
-    interval_of_held_out,
-    no_span,
-)
+from unweave.metrics.score import SINGLE_FACTOR, SINGLE_LATENT, Score, no_span
 from unweave.metrics.validation import (
     Floats,
-    Integers,
     check_count,
     check_pair,
     factor_classes,
@@ -37,7 +27,9 @@ MODES: dict[str, Backend] = {
 }
 """Definitions in use, and what predicts in each."""
 _REFERENCE = "Eastwood & Williams 2018"
-UNASKED = "how often it would cover has not been counted; half_samples=6 computes that of random halves"
+UNCOUNTED = (
+    "trees split on chance as long as codes are few: how often an interval covers has not been counted"
+)
 
 
 def dci(
@@ -48,7 +40,6 @@ def dci(
     mode: Mode = "unweave",
     backend: Backend | None = None,
     test: float = 1 / 3,
-    half_samples: int = 0,
     seed: int = 0,
     interval: bool = True,
 ) -> dict[str, Score]:
@@ -64,13 +55,9 @@ def dci(
     So a latent of its own for each factor gives 1, also if it is folded; duplicated codes lower completeness only
     (exact copies share their weight evenly).
 
-    There are no intervals unless ``half_samples`` asks for them: to count how often they cover would take hours, and
-    has not been done. They then cover the mean of each score over samples of this number of codes. That is not the
-    value of infinitely many: trees split on chance as long as codes are few, and the scores of 10,000 can lie several
-    standard errors below their limit, so compare equal numbers of codes only. They come from the same computation on
-    ``half_samples`` random halves of the training codes, see :func:`~unweave.metrics.score.interval_of_halves`; that of
-    informativeness adds the variance between predictors trained on halves to that of the held-out codes, see
-    :func:`~unweave.metrics.score.interval_of_held_out`. Equal seeds give equal numbers.
+    There are no intervals: to count how often one covers would take hours, and has not been done. Trees split on chance
+    as long as codes are few, and the scores of 10,000 can lie several standard errors below those of infinitely many,
+    so compare equal numbers of codes only. Equal seeds give equal numbers.
 
     Modes, by whose definition they are; trees of different kinds give different numbers:
 
@@ -95,10 +82,8 @@ def dci(
         mode: whose definition.
         backend: what predicts; that of the mode by default.
         test: share of the samples held out.
-        half_samples: random halves of the training codes for the intervals, each with predictors of its own, so that
-            6 take seven times as long; 0 for no intervals.
         seed: of the predictors.
-        interval: whether to compute intervals.
+        interval: whether to say why there is none.
 
     References:
         Eastwood & Williams 2018; importance-weighted as by Locatello et al. 2019.
@@ -113,7 +98,7 @@ def dci(
     check_choice("mode of dci", mode, MODES)
     backend = MODES[mode] if backend is None else backend
     check_choice("backend of dci", backend, ("forest", "lasso") if mode == "ubisoft" else BACKENDS)
-    half_samples, seed = check_count("half_samples", half_samples, 0), check_count("seed", seed, 0)
+    seed = check_count("seed", seed, 0)
     z, table = check_pair(codes, factors, least=20)
     rng = np.random.default_rng(seed) if rng is None else rng
     if mode in ("dcf", "ubisoft"):
@@ -125,24 +110,16 @@ def dci(
     if mode == "ubisoft":
         train = held_out = np.arange(len(z))
 
-    def weigh(trained: Integers, tested: Integers) -> tuple[Floats, Floats]:
-        chosen = "cross_validated_lasso" if mode == "ubisoft" and backend == "lasso" else backend
-        return _weigh(z[trained], targets[trained], z[tested], targets[tested], chosen, mode, seed)
-
-    regressed = mode == "ubisoft" or backend == "lasso"
-    whole = weigh(train, held_out)
-    halves = half_samples if interval and half_samples > 1 and len(train) >= 40 else 0
-    tested = held_out[:0] if regressed else held_out
-    of_halves = [weigh(rng.permutation(train)[: len(train) // 2], tested) for _ in range(halves)]
+    chosen = "cross_validated_lasso" if mode == "ubisoft" and backend == "lasso" else backend
+    whole = _weigh(z[train], targets[train], z[held_out], targets[held_out], chosen, mode, seed)
     constants = {
         "mode": mode,
         "backend": backend,
         "training_samples": len(train),
         "test_samples": len(held_out),
-        "half_samples": half_samples,
         "seed": seed,
     }
-    return _scores(whole, of_halves, mode != "ubisoft", not regressed, UNASKED if interval else "", constants)
+    return _scores(*whole, mode != "ubisoft", UNCOUNTED if interval else "", constants)
 
 
 def _unit_range(codes: Floats) -> Floats:
@@ -151,48 +128,27 @@ def _unit_range(codes: Floats) -> Floats:
 
 
 def _scores(
-    whole: tuple[Floats, Floats],
-    of_halves: Sequence[tuple[Floats, Floats]],
-    weighted: bool,
-    tested: bool,
-    why_not: str,
-    constants: Mapping[str, Any],
+    importance: Floats, right: Floats, weighted: bool, why_not: str, constants: Mapping[str, Any]
 ) -> dict[str, Score]:
-    """The three scores from importances and predictions of all training codes, and of random halves of them."""
-    importance, right = whole
+    """The three scores from importances (latents, K) and what was predicted rightly (n, K), or how well."""
     alone = {
         "dci": SINGLE_FACTOR if importance.shape[1] == 1 else "",
         "dci_completeness": SINGLE_LATENT if len(importance) == 1 else "",
     }
-    measures: dict[str, Callable[[Floats], float]] = {
-        "dci": disentanglement,
-        "dci_completeness": lambda r: completeness(r, weighted=weighted),
+    measures: dict[str, tuple[float, dict[str, Any]]] = {
+        "dci": (disentanglement(importance), {"importance": importance.tolist()}),
+        "dci_completeness": (completeness(importance, weighted=weighted), {}),
+        "dci_informativeness": (float(np.mean(right)), {"of_factors": right.mean(axis=0).tolist()}),
     }
-    parts = {"dci": {"importance": importance.tolist()}}
-    scores = {}
-    for name, measure in measures.items():
-        value = measure(importance)
-        span = no_span(alone[name] or why_not)
-        if of_halves and not alone[name]:
-            span = _span(*interval_of_halves(value, [measure(r) for r, _ in of_halves]))
-        known = {**constants, **parts.get(name, {})}
-        scores[name] = Score(name, value, reference=_REFERENCE, constants=known, **span)
-    span = no_span(why_not)
-    if of_halves and tested:
-        guesses = [guessed.mean(axis=1) for _, guessed in of_halves]
-        span = _span(*interval_of_held_out(right.mean(axis=1), guesses))
-    scores["dci_informativeness"] = Score(
-        "dci_informativeness",
-        float(np.mean(right)),
-        reference=_REFERENCE,
-        constants={**constants, "of_factors": right.mean(axis=0).tolist()},
-        **span,
-    )
-    return scores
-
-
-def _span(low: float, high: float) -> Span:
-    return Span(low=low, high=high, corrected=None, no_interval="", covers=AT_THIS_NUMBER)
+    return {
+        name: Score(
+            *(name, value),
+            reference=_REFERENCE,
+            constants={**constants, **parts},
+            **no_span(alone.get(name) or why_not),
+        )
+        for name, (value, parts) in measures.items()
+    }
 
 
 def disentanglement(importance: ArrayLike) -> float:

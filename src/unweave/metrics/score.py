@@ -226,32 +226,6 @@ def decided_by_one(effect: Floats) -> bool:
     return bool(squares.max() > max(0.05, 35 / len(effect)) * squares.sum() > 0)
 
 
-def interval_of_halves(
-    value: float, halves: Sequence[float], range: tuple[float, float] = (0.0, 1.0)
-) -> tuple[float, float]:
-    """The 95 % interval of a score from its values on H random halves of the samples (without replacement).
-
-    half width = t_(H-1) sd. Let each of n samples shift the score by a share of its own, and let chance, which is
-    drawn again for any other choice of samples, add a variance of c: the score varies by v / n + c. Given the n
-    samples, the first part of the score of a half varies by v / (n/2), less the half that all halves share, v / n
-    again; and c is drawn again for each. So sd is the standard error of the whole, whichever of the two is
-    larger (blocks of n / B samples would count c only 1/B times). A systematic shift between small and large samples
-    cancels.
-
-    References:
-        Politis & Romano 1994, "Large sample confidence regions based on subsamples under minimal assumptions";
-        McCarthy 1969, "Pseudo-replication: half samples".
-
-    Example:
-        >>> [round(end, 3) for end in interval_of_halves(0.5, [0.4, 0.45, 0.5])]
-        [0.285, 0.715]
-
-    """
-    return clipped(
-        value, float(scipy.special.stdtrit(len(halves) - 1, 0.975)) * float(np.std(halves, ddof=1)), range
-    )
-
-
 def interval_of_terms(
     value: float, terms: Floats, range: tuple[float, float] = (0.0, 1.0)
 ) -> tuple[float, float]:
@@ -278,11 +252,12 @@ def interval_of_held_out(
 
     Other training codes would have made other predictors: ``of_halves`` holds the terms (n,) of predictors trained on
     random halves of the training codes. The variance is that of the terms over n, plus that between predictors, which
-    is the variance of the halves' means, see :func:`interval_of_halves`, less what the codes on which they differ add
-    to it by chance. Student's t has Satterthwaite's degrees of freedom. Without halves the predictors count as given.
+    is the variance of the halves' means, less what the codes on which they differ add to it by chance. Student's t has
+    Satterthwaite's degrees of freedom. Without halves the predictors count as given.
 
     References:
-        Satterthwaite 1946, "An approximate distribution of estimates of variance components".
+        Satterthwaite 1946, "An approximate distribution of estimates of variance components";
+        McCarthy 1969, "Pseudo-replication: half samples".
 
     Example:
         >>> terms = np.array([0.0, 1.0] * 50)
