@@ -55,14 +55,7 @@ def document(
     code = f"{engine_source()}\n{own}"
     hashes = " ".join(_hash(script) for script in (loader, code))
     # What the first picture needs stands before the script; while it is drawn, the browser reads on.
-    known = json.dumps(facts, separators=(",", ":"), allow_nan=False)
-    kernel = (files("unweave.explorer") / "kernel/kernel.wasm").read_bytes()
-    first = [
-        _blob("code", code.encode(), 1),
-        _blob("facts", known.encode(), 1),
-        _blob("kernel", kernel, 1),
-    ]
-    first += [_blob(f"weights-{i}", decoder, stride) for i, (decoder, _) in enumerate(weights) if decoder]
+    first = _first_blobs(code, facts, [decoder for decoder, _ in weights], stride)
     later = [_blob(name, png, 1) for name, png in (sheets or {}).items()]
     later += [_blob(f"encoder-{i}", encoder, stride) for i, (_, encoder) in enumerate(weights) if encoder]
     policy = (
@@ -83,6 +76,18 @@ def document(
             "version": version("unweave"),
         },
     )
+
+
+def _first_blobs(code: str, facts: Mapping[str, Any], decoders: Sequence[bytes], stride: int) -> list[str]:
+    """Script, facts, kernel and decoders: what draws the first picture."""
+    known = json.dumps(facts, separators=(",", ":"), allow_nan=False)
+    kernel = (files("unweave.explorer") / "kernel/kernel.wasm").read_bytes()
+    return [
+        _blob("code", code.encode(), 1),
+        _blob("facts", known.encode(), 1),
+        _blob("kernel", kernel, 1),
+        *(_blob(f"weights-{i}", decoder, stride) for i, decoder in enumerate(decoders) if decoder),
+    ]
 
 
 def engine_source() -> str:
