@@ -1,0 +1,86 @@
+"""When a curve reaches a level, and for how long a way of training may go on."""
+
+import importlib.util
+import itertools
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+Found = dict[str, float]
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "time_to_quality.py"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("time_to_quality", SCRIPT)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["time_to_quality"] = module  # where dataclasses look for their annotations
+    spec.loader.exec_module(module)
+    return module
+
+
+def curve(points: list[tuple[float, float]]) -> list[dict[str, float]]:
+    return [{"cpu": seconds, "reconstruction": nats} for seconds, nats in points]
+
+
+def test_a_level_between_two_points_is_interpolated_in_the_logarithm_of_time(script: ModuleType) -> None:
+    seconds, seen = script.arrival(curve([(10, 80.0), (40, 60.0), (160, 40.0)]), 50.0)
+    assert seen
+    assert seconds == pytest.approx(80.0)  # halfway from 40 to 160
+
+
+def test_a_level_that_is_not_reached_is_extrapolated_from_the_last_half_alone(script: ModuleType) -> None:
+    # 100 - 10 log2 t in the last half of the time; before it the curve falls ten times as fast.
+    late = [(t, 100 - 10 * math.log2(t)) for t in (64.0, 80.0, 96.0, 112.0, 128.0)]
+    early = [(t, 40 + 100 * math.log2(64 / t)) for t in (8.0, 16.0, 32.0)]
+    seconds, seen = script.arrival(curve(early + late), 20.0)
+    assert not seen
+    assert seconds == pytest.approx(256.0)
+    assert script.arrival(curve([(1.0, 50.0), (2.0, 50.0), (3.0, 51.0)]), 45.0) == (math.inf, False)
+
+
+SMALL = ("data=circles", "data.size=32", "encoder.channels=[4,4]", "decoder.channels=[4,4]", "batch_size=4")
+
+
+@pytest.fixture
+def seconds_of(script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Found]:
+    """Trains two ways, every turn of which takes a second, and tells how long each trained."""
+    group = script.Group(
+        "?", {"usual": (*SMALL, "steps=100000"), "ours": (*SMALL, "steps=75")}, {"usual": "ours"}
+    )
+    monkeypatch.setitem(script.GROUPS, "tiny", group)
+    ticks = itertools.count()
+    monkeypatch.setattr(script.time, "process_time", lambda: float(next(ticks)))
+    found: Found = {}
+
+    def finish(trial: Any) -> None:
+        trial.state["scores"] = {}
+        found[trial.folder.name] = trial.state["cpu"]
+
+    monkeypatch.setattr(script.Trial, "finish", finish)
+
+    def train(ended: dict[Any, Any]) -> Found:
+        for _ in script.run("tiny", ["usual", "ours"], tmp_path, [5], ended):
+            pass
+        return found
+
+    return train
+
+
+def test_a_way_trains_as_long_as_the_one_that_it_is_compared_with(seconds_of: Callable[..., Found]) -> None:
+    # Turns of 25 steps alternate and the usual way goes first, so it has three seconds when ours ends after its third,
+    # and ends with the turn in which it is told so.
+    assert seconds_of({}) == {"ours-5": 3.0, "usual-5": 4.0}
+
+
+def test_the_time_that_another_session_took_counts_too(seconds_of: Callable[..., Found]) -> None:
+    settings = " ".join((*SMALL, "steps=75"))
+    assert seconds_of({("tiny", "ours", 5, settings): {"curve": [{"cpu": 1.0}, {"cpu": 6.0}]}}) == {
+        "usual-5": 6.0
+    }
