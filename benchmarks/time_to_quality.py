@@ -38,7 +38,7 @@ from unweave.runs.opened import open_data
 from unweave.runs.run import fresh, settings_of
 from unweave.training.checkpoints import Checkpoints
 from unweave.training.trainer import Trainer
-from unweave.vae import as_tensor
+from unweave.vae import VAE, as_tensor
 
 ADAM_5 = ("learning_rate=5e-4",)
 ADAM_1 = ("learning_rate=1e-4",)
@@ -93,7 +93,7 @@ GROUPS = {
         level=45.0,
     ),
     "levers": Group(
-        "dSprites, beta = 1, 200 seconds: what does each lever change?",
+        "dSprites, beta = 1, 2,000 steps of Muon or about as long: what does each lever change?",
         {
             "Adam 5e-4": ("data=dsprites", *_steps(ADAM_5, 2500)),
             "Adam 1e-3, decay": ("data=dsprites", *_steps(("learning_rate=1e-3", "schedule=Linear"), 2500)),
@@ -107,6 +107,30 @@ GROUPS = {
                 "data=dsprites",
                 "optimizer.code_layers=true",
                 *_steps(BY_MUON, 2000),
+            ),
+            "Muon, averaged weights": ("data=dsprites", "weight_average=0.99", *_steps(BY_MUON, 2000)),
+            "Muon, averaged instead of decay": (
+                *("data=dsprites", "weight_average=0.99"),
+                *_steps((*BY_MUON[:3], "schedule=Constant"), 2000),
+            ),
+            "Muon, beta falls from 8": (
+                *(
+                    "data=dsprites",
+                    "ramps.beta.start=8",
+                    "ramps.beta.until=0.5",
+                    "ramps.beta.shape=geometric",
+                ),
+                *_steps(BY_MUON, 2000),
+            ),
+            "Muon, truncated normal weights": (
+                *("data=dsprites", "encoder.initialisation=truncated_normal"),
+                "decoder.initialisation=truncated_normal",
+                *_steps(BY_MUON, 2000),
+            ),
+            "Muon, half as wide": (
+                *("data=dsprites", "encoder.channels=[16,16,32,32]", "encoder.hidden=[128]"),
+                *("decoder.channels=[32,32,16,16]", "decoder.hidden=[128]"),
+                *_steps(BY_MUON, 4000),
             ),
         },
         {},
@@ -184,6 +208,21 @@ class Trial:
         rng = np.random.default_rng(2026)
         self.images = data.dataset.sample(2000, rng).images
 
+    @property
+    def step(self) -> int:
+        """How many steps it has made."""
+        assert self.trainer is not None
+        return self.trainer.state.step
+
+    @property
+    def judged(self) -> VAE:
+        """The model, or the average of its weights if there is one, as at the end of a training."""
+        assert self.trainer is not None
+        state = self.trainer.state
+        model = state.model if state.average is None else state.average.model
+        assert isinstance(model, VAE)
+        return model
+
     def turn(self) -> None:
         """Some steps, then a measurement if one is due, and the end if it has come."""
         trainer = self.trainer
@@ -208,8 +247,7 @@ class Trial:
     @torch.no_grad()
     def measure(self) -> dict[str, float]:
         """Reconstruction at the mean of the posterior, KL and the number of latents above 0.05 nats."""
-        assert self.trainer is not None
-        model = self.trainer.state.model
+        model = self.judged
         losses, kls = [], []
         for block in np.array_split(self.images, 32):
             images = as_tensor(block)
@@ -218,7 +256,7 @@ class Trial:
             kls.append(0.5 * (q.mean**2 + q.variance - 1) - q.stddev.log())
         kl = torch.cat(kls).mean(0)
         return {
-            "step": self.trainer.state.step,
+            "step": self.step,
             "cpu": round(self.state["cpu"], 2),
             "reconstruction": torch.cat(losses).mean().item(),
             "kl": kl.sum().item(),
@@ -230,7 +268,7 @@ class Trial:
         assert self.trainer is not None
         trainer, rng = self.trainer, np.random.default_rng(7)
         factors = trainer.dataset.evaluation(10_000, rng=rng)
-        codes, scales = trainer.state.model.codes(trainer.dataset.images(factors))
+        codes, scales = self.judged.codes(trainer.dataset.images(factors))
         found = score_all(Encoded.of(codes, factors, scales), ["mig", "factor_vae_score", "dci"])
         self.state["scores"] = {name: found[name].value for name in SCORES}
         self.save()
