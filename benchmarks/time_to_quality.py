@@ -59,6 +59,11 @@ COLOURS = (
     "schedule.colours=0.7",
     "schedule.weights=[[0,16],[0.133,16],[0.22,10],[0.28,0.5],[0.8,0.5],[0.9,1]]",
 )
+TO_BETA_2 = (
+    "objective.beta=2",
+    "schedule.weights=[[0,8],[0.133,8],[0.22,5],[0.28,0.25],[0.5,0.25],[0.75,1]]",
+)
+"""The KL weighs half while latents open and learn, and then 2."""
 SCORES = ("mig", "factor_vae_score", "dci")
 RESULTS = Path(__file__).parent / "results" / "time_to_quality.json"
 CODES = 20_000
@@ -148,8 +153,8 @@ GROUPS = {
         {"Adam 5e-4, beta 4": "Unfolding"},
     ),
     "hour": Group(
-        "Within 60 minutes of a core: Unfolding with the ISA prior, 20,000 steps",
-        {"Unfolding, ISA": ("data=dsprites", "prior=ISA", *_steps(UNFOLDING, 20_000))},
+        "Within 60 minutes of a core: Unfolding to beta = 2, 16,000 steps",
+        {"Unfolding to beta 2": ("data=dsprites", *TO_BETA_2, *_steps(UNFOLDING, 16_000))},
         {},
     ),
     "shapes": Group(
