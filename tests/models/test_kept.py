@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +20,14 @@ from unweave.runs.config import Config
 from unweave.runs.evaluation import evaluate
 from unweave.runs.run import Run
 
+sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
+import make_models
+
 ROOT = Path(__file__).parent.parent.parent
 NAMES = sorted(path.parent.name for path in (ROOT / "models").glob("*/model.safetensors"))
+
+QUICK = ("circles-broadcast", "dsprites-factorvae")
+"""Begun again in every run of the tests: one with the broadcast decoder, one with a critic."""
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -36,6 +43,18 @@ def test_a_kept_model_opens_by_its_name_and_reconstructs(name: str) -> None:
     card = (ROOT / "models" / name / "README.md").read_text()
     assert f"seed={model.config.seed}" in card
     assert f'unweave.load("{name}")' in card
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
+)
+def test_a_kept_model_is_trained_again_and_begins_as_it_did(name: str, tmp_path: Path) -> None:
+    """The losses of its first steps: those of the run itself, or of a run that was begun once more."""
+    stored = json.loads((ROOT / "models" / name / make_models.FIRST_STEPS).read_text())
+    assert stored[-1][0] > 10
+    again = make_models.begin_again(unweave.load(name).config, tmp_path / "run")
+    assert [step for step, _ in again] == [step for step, _ in stored]
+    assert [loss for _, loss in again] == pytest.approx([loss for _, loss in stored], rel=1e-4)
 
 
 def test_the_kept_models_are_small() -> None:
