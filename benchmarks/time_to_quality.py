@@ -65,6 +65,14 @@ TO_BETA_2 = (
 )
 """The KL weighs half while latents open and learn, and then 2."""
 SCORES = ("mig", "factor_vae_score", "dci")
+MEASURED = {
+    "reconstruction": "reconstruction",
+    "latents": "latents used",
+    "mig": "MIG",
+    "factor_vae_score": "FactorVAE score",
+    "dci": "DCI D",
+}
+"""What the tables have of a trial, and its heading."""
 RESULTS = Path(__file__).parent / "results" / "time_to_quality.json"
 CODES = 20_000
 """On how many a trial is scored."""
@@ -377,29 +385,56 @@ def gathered(state: Path) -> dict[Key, dict[str, Any]]:
     return found
 
 
-def table(results: list[dict[str, Any]]) -> None:
+def tables(results: list[dict[str, Any]]) -> dict[str, list[str]]:
+    """The lines of a table for each group, as docs/learning.md has them."""
+    found = {}
     for name, group in GROUPS.items():
-        mine = [row for row in results if row["group"] == name]
-        if not mine:
-            continue
-        print(
-            f"\n{group.question}\n\n| training | seeds | seconds | reconstruction | MIG | FactorVAE | DCI D |"
-        )
-        print("|---|---|---|---|---|---|---|")
-        for way in group.ways:
-            of_way = [row for row in mine if row["way"] == way]
-            if not of_way:
-                continue
-            cells = [
-                " ".join(f"{row['curve'][-1][key]:.0f}" for row in of_way)
-                for key in ("cpu", "reconstruction")
+        of_ways = {
+            way: [row for row in results if (row["group"], row["way"]) == (name, way)] for way in group.ways
+        }
+        rows = [
+            f"| {way} | {', '.join(str(row['seed']) for row in of_way)} | "
+            + " | ".join(_times(of_way, next(iter(of_ways.values())), group.level) + _means(of_way))
+            + " |"
+            for way, of_way in of_ways.items()
+            if of_way
+        ]
+        if rows:
+            seconds = "seconds" if group.level is None else f"seconds until {group.level:g} nats, by seed"
+            found[name] = [
+                f"| training | seeds | {seconds} | {' | '.join(MEASURED.values())} |",
+                "|" + "---|" * (3 + len(MEASURED)),
             ]
-            if group.level is not None:
-                arrivals = [arrival(row["curve"], group.level) for row in of_way]
-                cells[0] = " ".join(f"{'' if seen else '>='}{seconds:.0f}" for seconds, seen in arrivals)
-                cells[0] += f" (median {statistics.median(seconds for seconds, _ in arrivals):.0f})"
-            scores = [" ".join(f"{row['scores'][key]:.2f}" for row in of_way) for key in SCORES]
-            print(f"| {way} | {len(of_way)} | {' | '.join([*cells, *scores])} |")
+            found[name] += rows
+    return found
+
+
+def _times(rows: list[dict[str, Any]], first: list[dict[str, Any]], level: float | None) -> list[str]:
+    """The mean time of a way; with a level the time of each seed, and how many times that of the first way it is."""
+    if level is None:
+        return [f"{statistics.mean(row['curve'][-1]['cpu'] for row in rows):.0f}"]
+    fastest = {row["seed"]: arrival(row["curve"], level)[0] for row in first}
+    shown = []
+    for row in rows:
+        seconds, seen = arrival(row["curve"], level)
+        times = (
+            f" ({seconds / fastest[row['seed']]:.0f}x)"
+            if rows is not first and row["seed"] in fastest
+            else ""
+        )
+        shown.append(f"{'' if seen else '≥ '}{seconds:.0f}{times}")
+    return [", ".join(shown)]
+
+
+def _means(rows: list[dict[str, Any]]) -> list[str]:
+    """Mean, lowest and highest of what was measured of a way."""
+    cells = []
+    for key in MEASURED:
+        values = [row["scores"][key] if key in row["scores"] else row["curve"][-1][key] for row in rows]
+        form = ".3f" if key in SCORES else ".1f"
+        low, high = format(min(values), form), format(max(values), form)
+        cells.append(format(statistics.mean(values), form) + (f" ({low} to {high})" if low != high else ""))
+    return cells
 
 
 def main() -> None:
@@ -430,7 +465,8 @@ def main() -> None:
         for _ in run(options.group, ways, options.state, options.seeds, ended):
             ended |= gathered(options.state)
             atomic.write_json(options.results, {"trials": list(ended.values())})
-    table(list(ended.values()))
+    for name, lines in tables(list(ended.values())).items():
+        print("", GROUPS[name].question, "", *lines, sep="\n")
 
 
 if __name__ == "__main__":

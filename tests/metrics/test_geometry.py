@@ -132,6 +132,10 @@ def space(**sizes: Any) -> SimpleNamespace:
 
 def test_plane_factors() -> None:
     assert plane_factors(space(x=(0.2, 0.8), hue=(0.2, 0.8))) == ("x", "hue")
+    assert plane_factors(space(hue=(0.0, 1.0), value=(0.3, 0.7), x=32, y=32)) == (
+        "x",
+        "y",
+    )  # coloured sprites
     assert plane_factors(space(shape=3, position_x=32, position_y=32)) == ("position_x", "position_y")
     assert plane_factors(space(shape=3, posX=32, posY=32)) == ("posX", "posY")
     assert plane_factors(space(x_R=8, y_R=8, x_G=8, y_G=8)) == ("x_R", "y_R")

@@ -224,19 +224,16 @@ class GridEmbedding:
 
 
 def plane_factors(space: Space) -> tuple[str, str] | None:
-    """The two factors that span a plane: two continuous ones, else an x and a y position, else None.
+    """The two factors that span a plane: an x and a y position, else the first two continuous ones, else None.
 
     Example:
         >>> from types import SimpleNamespace
-        >>> plane_factors(SimpleNamespace(names=("shape", "x", "y"), sizes=(3, 32, 32)))
+        >>> plane_factors(SimpleNamespace(names=("hue", "value", "x", "y"), sizes=((0, 1), (0, 1), 32, 32)))
         ('x', 'y')
         >>> plane_factors(SimpleNamespace(names=("shape", "hue"), sizes=(3, 10))) is None
         True
 
     """
-    smooth = [name for name, size in zip(space.names, space.sizes, strict=True) if isinstance(size, Sequence)]
-    if len(smooth) >= 2:
-        return smooth[0], smooth[1]
     many = [name for name, size in zip(space.names, space.sizes, strict=True) if size != 1]
     words = {name: re.findall(r"[A-Z]?[a-z]+|[A-Z]|\d+", name) for name in many}
     for name, parts in words.items():
@@ -244,7 +241,8 @@ def plane_factors(space: Space) -> tuple[str, str] | None:
         for other, others in words.items():
             if "x" in lower and [o.lower() for o in others] == ["y" if p == "x" else p for p in lower]:
                 return name, other
-    return None
+    smooth = [name for name, size in zip(space.names, space.sizes, strict=True) if isinstance(size, Sequence)]
+    return (smooth[0], smooth[1]) if len(smooth) >= 2 else None
 
 
 def _axis(size: Any, n: int | None) -> Floats:
