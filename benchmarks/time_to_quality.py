@@ -2,7 +2,7 @@
 
     python benchmarks/time_to_quality.py list
     python benchmarks/time_to_quality.py run speed --state FOLDER [--seeds 300 301 302 303 304] [--ways Muon]
-    python benchmarks/time_to_quality.py table
+    python benchmarks/time_to_quality.py table [--page docs/learning.md]
 
 A *trial* is one way of training with one seed. All trials of a seed take turns, a few dozen steps each, in one process,
 so that whatever else runs on the machine falls on all alike. Counted is the processor time of training steps alone; at
@@ -409,6 +409,16 @@ def tables(results: list[dict[str, Any]]) -> dict[str, list[str]]:
     return found
 
 
+def filled(page: str, results: list[dict[str, Any]]) -> str:
+    """A page with the table of each group below its mark, ``<!-- time to quality: GROUP -->``, up to an empty line."""
+    for name, lines in tables(results).items():
+        mark = f"<!-- time to quality: {name} -->\n"
+        if mark in page:
+            before, after = page.split(mark)
+            page = before + mark + "\n".join(lines) + "\n" + after[after.index("\n\n") + 1 :]
+    return page
+
+
 def _times(rows: list[dict[str, Any]], first: list[dict[str, Any]], level: float | None) -> list[str]:
     """The mean time of a way; with a level the time of each seed, and how many times that of the first way it is."""
     if level is None:
@@ -447,6 +457,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, nargs="+", default=[300, 301, 302, 303, 304])
     parser.add_argument("--ways", nargs="+", help="of the group; all")
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--page", type=Path, help="write the tables into this page")
     options = parser.parse_args()
     if options.action == "list":
         for name, group in GROUPS.items():
@@ -467,6 +478,8 @@ def main() -> None:
             atomic.write_json(options.results, {"trials": list(ended.values())})
     for name, lines in tables(list(ended.values())).items():
         print("", GROUPS[name].question, "", *lines, sep="\n")
+    if options.page:
+        atomic.write(options.page, filled(options.page.read_text(), list(ended.values())))
 
 
 if __name__ == "__main__":

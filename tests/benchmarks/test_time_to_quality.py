@@ -45,6 +45,32 @@ def test_a_level_that_is_not_reached_is_extrapolated_from_the_last_half_alone(sc
     assert script.arrival(curve([(1.0, 50.0), (2.0, 50.0), (3.0, 51.0)]), 45.0) == (math.inf, False)
 
 
+def test_the_page_has_the_tables_of_what_is_stored(script: ModuleType) -> None:
+    page = (SCRIPT.parents[1] / "docs" / "learning.md").read_text()
+    stored = list(script.read(script.RESULTS).values())
+    assert script.filled(page, stored) == page
+    assert all(f"<!-- time to quality: {name} -->" in page for name in script.tables(stored))
+
+
+def test_a_table_has_means_ranges_and_how_many_times_as_long(script: ModuleType) -> None:
+    def row(way: str, seed: int, points: list[tuple[float, float]], mig: float) -> dict[str, Any]:
+        scores = {"mig": mig, "factor_vae_score": 0.5, "dci": 0.25}
+        measured = [{**point, "latents": 10} for point in curve(points)]
+        return {"group": "speed", "way": way, "seed": seed, "curve": measured, "scores": scores}
+
+    rows = [row("Muon", 1, [(10, 60.0), (20, 40.0)], 0.1), row("Muon", 2, [(10, 45.0)], 0.2)]
+    rows += [row("Adam 5e-4", 2, [(20, 50.0), (40, 45.0)], 0.4)]
+    found = script.tables(rows)["speed"]
+    times = "0.500 | 0.250 |"
+    # Seed 1 arrives three quarters of the way from 10 to 20 on a logarithmic axis: 10 * 2 ** 0.75 = 16.8.
+    assert found[2:] == [
+        f"| Muon | 1, 2 | 17, 10 | 42.5 (40.0 to 45.0) | 10.0 | 0.150 (0.100 to 0.200) | {times}",
+        f"| Adam 5e-4 | 2 | 40 (4x) | 45.0 | 10.0 | 0.400 | {times}",
+    ]
+    page = "a\n<!-- time to quality: speed -->\n| old |\n\nb\n"
+    assert script.filled(page, rows) == "a\n<!-- time to quality: speed -->\n" + "\n".join(found) + "\n\nb\n"
+
+
 SMALL = ("data=circles", "data.size=32", "encoder.channels=[4,4]", "decoder.channels=[4,4]", "batch_size=4")
 
 
