@@ -253,7 +253,7 @@ def limits_of_intervals() -> str:
         elif known[1] is None:
             said = f"{known[0]:,} codes and more"
         else:
-            said = f"{known[0]:,} to {known[1]:,} codes" if known[0] else f"up to {known[1]:,} codes"
+            said = f"{known[0]:,} to {known[1]:,} codes" if known[0] < known[1] else f"{known[1]:,} codes"
         parts.append(f"{label_of(name)} ({said})")
     return ", ".join(parts)
 
@@ -407,11 +407,11 @@ codes; `Score.covers` says which, and so do the commands:
 The value itself follows the definition to the letter. Where that is biased, `Score.corrected` has the value less its bias and its interval,
 and both are printed; a plain value outside of that interval has none. Where no interval is known to be honest there is none, and
 `Score.no_interval` says why: heavy tails, a value with too few codes, a latent that is active in some samples only, classifiers that more codes
-would improve by more than the error, nearest neighbours. MIG, modularity, InfoM and InfoC of fewer than 1,000 codes have none, nor has the FactorVAE score if a value has fewer than 200, or than ten times L. DCI changes with the number of codes far beyond 10,000, since trees split on chance: compare it at equal numbers only.
+would improve by more than the error, nearest neighbours. MIG, modularity, InfoM and InfoC of fewer than 1,500 codes have none, nor has the FactorVAE score if a value has fewer than 200, or than ten times L. DCI changes with the number of codes far beyond 10,000, since trees split on chance: compare it at equal numbers only.
 
 There is an interval only where it was counted how often it covers, and this was 92 to 98 %. The measures have these limits themselves
 (`unweave.metrics.interval_limits.COUNTED`, which a test compares with the counts below), so that Python and the command line agree:
-{limits_of_intervals()}. Intervals of fewer than 500 or of more than 20,000 codes rest on the same formulas; they were not counted.
+{limits_of_intervals()}. Below the least number there is none; between two numbers that were counted, and beyond 20,000 codes, intervals rest on the same formulas.
 
 {coverage()}
 """

@@ -75,7 +75,7 @@ def test_of_equal_shares_the_first_two_lead() -> None:
 def test_a_factor_counted_twice_leaves_sap_and_its_interval_as_they_are() -> None:
     """SAP is a mean over factors, so two equal factors are one."""
     rng = np.random.default_rng(0)
-    v = rng.random((300, 1))
+    v = rng.random((600, 1))
     codes = np.hstack([v + 0.3 * rng.normal(size=v.shape), v + rng.normal(size=v.shape)])
     once, twice = (sap(codes, np.repeat(v, count, axis=1), mode="ubisoft") for count in (1, 2))
     assert twice.value == pytest.approx(once.value)

@@ -14,6 +14,7 @@ import pytest
 
 from unweave import metrics
 from unweave.metrics import Score
+from unweave.metrics.counted import FEWEST
 from unweave.metrics.interval_limits import COUNTED, uncounted
 from unweave.metrics.score import AT_THIS_NUMBER
 from unweave.metrics.votes import UNSETTLED
@@ -41,6 +42,13 @@ NONE = [
     ("factor_vae_score", "heavy tails", 1_500),
 ]
 REPETITIONS = 400
+UNCOUNTED = [
+    ("sap", 900),
+    ("sap mode=ubisoft", 60),
+    ("beta_vae_score", 900),
+    ("subspace_mig", 60),
+    ("hoyer", 60),
+]
 
 
 @pytest.mark.parametrize(("name", "kind", "n", "least", "most"), QUICK)
@@ -135,24 +143,31 @@ def test_coverage_of_means() -> None:
 
 
 def test_what_is_printed_was_counted_and_covers() -> None:
-    """Every cell of the results whose interval is computed, and every number of codes at which one ends."""
+    """Every cell of the results whose interval is computed, for every kind, and both ends of the numbers of codes."""
     stored = Path(__file__).parents[2] / "benchmarks" / "results" / "coverage.json"
-    printed, counted = 0, set()
+    printed, counted, kinds = 0, set(), {}  # type: ignore[var-annotated]
     for key, cells in json.loads(stored.read_text()).items():
-        n = key.split("|")[2]
+        _, kind, n = key.split("|")
         for name, cell in cells.items():
-            counted.add((name, int(n)))
+            if cell["printed"] >= 0.05:
+                counted |= {(name, int(n)), (name.partition(" samples=")[0], int(n))}
+            if not uncounted(name, int(n)):
+                kinds.setdefault((name, n), set()).add(kind)
             if cell["printed"] >= 0.05 and not uncounted(name, int(n)):
                 printed += 1
                 assert cell["repetitions"] >= 400, (key, name)
                 assert 0.92 <= cell["covered"] <= 0.98, (key, name, cell)
     assert printed > 80
+    for row, found in kinds.items():
+        assert found == set(harness.KINDS), f"{row} was not counted for every kind"
     for name, limits in COUNTED.items():
         if not isinstance(limits, str):
+            assert (name, limits[0]) in counted, name
             assert limits[1] is None or (name, limits[1]) in counted, name
+    assert {("mig", FEWEST), ("modularity", FEWEST)} <= counted
 
 
-@pytest.mark.parametrize(("name", "codes"), [("sap", 900), ("beta_vae_score", 900), ("subspace_mig", 60)])
+@pytest.mark.parametrize(("name", "codes"), UNCOUNTED)
 def test_what_was_not_counted_has_no_interval(monkeypatch: pytest.MonkeyPatch, name: str, codes: int) -> None:
     """In Python and in tables alike, and with the same value as without intervals."""
     monkeypatch.setitem(COUNTED, name, (0, codes - 1))
@@ -168,7 +183,7 @@ def test_what_was_not_counted_has_no_interval(monkeypatch: pytest.MonkeyPatch, n
     assert score().no_interval == f"how often it covers was counted with up to {codes - 1} codes only"
     monkeypatch.setitem(COUNTED, name, (0, codes))
     assert score().no_interval != f"how often it covers was counted with up to {codes - 1} codes only"
-    if name == "sap":
+    if name in ("sap", "sap mode=ubisoft", "hoyer"):
         assert score().low is not None
         assert metrics.score_all(encoded, [name])[name].low is not None
 

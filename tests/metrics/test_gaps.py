@@ -119,6 +119,9 @@ def test_batches_score_as_the_whole_and_tensors_as_arrays() -> None:
     collected = Accumulator(names, seed=4).update(live, buffer)
     buffer[:] = 0
     assert collected.compute() == whole, "batches are copied"
+    short = torch.tensor(z).bfloat16()
+    from_short = Accumulator(names, seed=4).update(short, torch.tensor(v))
+    assert from_short.compute() == score_all(Encoded.of(short.double().numpy(), v), names, seed=4)
     with pytest.raises(UnweaveError, match="same arrays"):
         collected.update(z)
     with pytest.raises(UnweaveError, match="must be"):

@@ -97,7 +97,8 @@ def test_votes_that_more_training_would_change_have_no_interval() -> None:
 
 
 @pytest.mark.parametrize("normalised", [False, True])
-def test_hoyer_by_loops(normalised: bool) -> None:
+def test_hoyer_by_loops(monkeypatch: pytest.MonkeyPatch, normalised: bool) -> None:
+    monkeypatch.setattr("unweave.metrics.interval_limits.COUNTED", {})
     z = np.random.default_rng(2).normal(size=(7, 3)) * [0.2, 1.0, 5.0] - [0, 0, 9]
 
     def sparsity(weights: np.ndarray) -> float:

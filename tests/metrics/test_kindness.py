@@ -80,6 +80,14 @@ def test_identity_codes_are_fully_explicit(monkeypatch: pytest.MonkeyPatch) -> N
         assert score.low <= score.value
 
 
+def test_classes_that_lines_separate_are_fully_explicit_whatever_the_penalty_leaves() -> None:
+    """Forty values on a line: the penalty keeps the value below 1 by 1e-5, without one it is 1."""
+    v = np.arange(3_000)[:, None] % 40
+    score = metrics.infomec(np.hstack([v, -v]) * 1.0, v)["infomec_explicitness"]
+    assert 1e-6 < 1 - score.value < 1e-4
+    assert score.corrected == pytest.approx((1.0, 1 - 1.96**2 / (3_000 + 1.96**2), 1.0), abs=1e-12)
+
+
 def test_intervals_can_be_left_out_everywhere() -> None:
     z, v = sample(400)
     scores = score_all(Encoded.of(z, v, np.full(z.shape, 0.2)), list(METRICS), interval=False)

@@ -97,5 +97,7 @@ class Accumulator:
 def _array(values: Any) -> NDArray[Any]:
     """A copy, so that a caller may reuse its memory; tensors are detached and brought to the processor."""
     if hasattr(values, "detach"):
-        values = values.detach().cpu().numpy()
+        values = values.detach().cpu()
+        # numpy has no bfloat16, which mixed precision computes with; float32 holds its numbers exactly.
+        values = (values.float() if str(values.dtype) == "torch.bfloat16" else values).numpy()
     return np.array(values)

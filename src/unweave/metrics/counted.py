@@ -18,8 +18,9 @@ SHUFFLES = 24
 """Shuffles of a latent that knows nothing, for the variance of what its bins happen to count."""
 ENOUGH = 4_000
 """Codes that give a standard error to one part in a hundred."""
-FEWEST = 1_000
-"""Codes below which there is no interval: those of 500 codes covered 98 % and more in several cases."""
+FEWEST = 1_500
+"""Codes below which there is no interval: those of 500 codes covered 98 % and more in several cases, and none
+between was counted."""
 TOO_FEW = f"fewer than {FEWEST:,} codes are too few for the error to be known"
 HEAVY_TAILS = "the range of the codes, which the bins follow, changes too much between samples: heavy tails"
 

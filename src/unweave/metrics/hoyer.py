@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from unweave.errors import UnweaveError
+from unweave.metrics.interval_limits import uncounted
 from unweave.metrics.score import Score, Span, clipped, decided_by_one, no_span
 from unweave.metrics.validation import Floats, check_codes, unit_of
 
@@ -48,8 +49,8 @@ def hoyer(codes: ArrayLike, *, normalised: bool = True, interval: bool = True) -
     safe = np.where(length > 0, length, 1.0)
     ratio = np.where(length > 0, np.abs(x).sum(axis=1) / safe, root)
     each = np.clip((root - ratio) / (root - 1), 0.0, 1.0)
-    span = no_span()
-    if interval and len(z) > 1:
+    span = no_span(uncounted("hoyer", len(z)) if interval else "")
+    if interval and len(z) > 1 and not span["no_interval"]:
         effect, pull = each, np.zeros(len(z))
         if normalised:
             # A larger deviation shrinks its latent: d each / d log x_j, and log s_j moves by (w^2 - 1) / 2.

@@ -65,7 +65,7 @@ def infomec(
     two halves of the codes. Intervals are 1.96 standard errors, from the influence of each sample. Those of the
     first two are of the mean over samples of *this number of codes* (``Score.covers`` says so) if codes are few for the
     cells, if the range of the codes moves the bins or the active latents, or if a latent can hardly be told from noise,
-    and there are none of fewer than 1,000 codes, with heavy tails, or a latent that is active in some samples only, see
+    and there are none of fewer than 1,500 codes, with heavy tails, or a latent that is active in some samples only, see
     :class:`~unweave.metrics.counted.CountedScore`. Neighbours have none; the last has none if a value has fewer than
     thirty codes for a weight of its classifier.
 
@@ -264,7 +264,7 @@ def _explicitness(codes: Floats, classes: Integers, interval: bool) -> tuple[flo
     if why or not interval:
         return value, no_span(why)
     fewest = min(int(np.bincount(fit.labels).min()) for fit in fits)
-    separated = value > 1 - 1e-6  # all codes agree
+    separated = all(fit.separated for fit in fits)
     if fewest < (FEWEST_SEPARATED if separated else FEWEST) * (z.shape[1] + 1):
         return value, no_span("a value has too few codes for the weights of its classifier")
     if heavy_variance(codes):
@@ -277,7 +277,7 @@ def _explicitness(codes: Floats, classes: Integers, interval: bool) -> tuple[flo
     centre = float(np.clip(2 * value - np.mean(halves), 0.0, 1.0))
     influence = np.mean([_effect(z, fit) for fit in fits], axis=0)
     if separated:
-        centre, influence = value, np.zeros(n)
+        centre, influence = 1.0, np.zeros(n)
     return value, span_of(value, centre, *interval_of_terms(centre, influence))
 
 
@@ -290,6 +290,11 @@ class _Fit:
     weights: Floats
     losses: Floats
     value: float
+
+    @property
+    def separated(self) -> bool:
+        """Whether every code is read rightly: then nothing but the penalty keeps the loss from 0."""
+        return bool(np.all(self.losses < np.log(2)))
 
 
 def _fit(z: Floats, column: Integers, start: Softmax | None = None) -> _Fit:

@@ -220,10 +220,9 @@ def _correlations(codes: Floats, factors: Floats, interval: bool) -> Score:
     explained = (z.T @ v / len(z)) ** 2
     order, gaps = leading_gaps(explained)
     value = float(np.mean(gaps))
-    span = no_span()
-    if interval and heavy_variance(codes):
-        span = no_span(HEAVY_VARIANCE)
-    elif interval:
+    why = uncounted("sap mode=ubisoft", len(codes)) or (HEAVY_VARIANCE if heavy_variance(codes) else "")
+    span = no_span(why if interval else "")
+    if interval and not why:
         low, high = interval_of_terms(value, _influence(z, v, order))
         span = Span(low=low, high=high, corrected=None, no_interval="")
     reference = f"{_REFERENCE}, with squared correlations"

@@ -135,11 +135,11 @@ def plan_votes(
     plan = planner(classes, sizes, protocol.total, protocol.samples, rng)
     if not interval:
         return Votes(plan)
-    if why := uncounted(name, len(classes)):
-        return Votes(plan, None, why)
     least = max(least, 2 * BLOCKS)
     if min(int(np.bincount(column).min()) for column in classes.T) < least:
         return Votes(plan, None, f"a value has fewer than {least:,} codes: votes on it repeat them")
+    if why := uncounted(name, len(classes)):
+        return Votes(plan, None, why)
     return Votes(plan, plan_blocks(classes, sizes, protocol.samples, rng, planner))
 
 
