@@ -98,6 +98,13 @@ def test_total_correlation_of_a_gaussian() -> None:
     )
 
 
+def test_a_single_latent_has_no_total_correlation() -> None:
+    rng = np.random.default_rng(1)
+    means, scales = rng.normal(size=(500, 1)), np.full((500, 1), 0.3)
+    found = mixture_total_correlation(means, scales, rng)
+    assert (found.value, found.low, found.high) == (0.0, 0.0, 0.0)
+
+
 def test_gaussian_total_correlation_is_minus_half_the_log_determinant() -> None:
     rng = np.random.default_rng(1)
     z = rng.normal(size=(500, 3)) @ rng.normal(size=(3, 3))

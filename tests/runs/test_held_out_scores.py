@@ -71,7 +71,9 @@ def test_unseen_combinations_are_read_by_what_was_learned_of_seen_ones(run: Run)
         model.fit(scale.transform(seen.means), seen.factors[:, k])  # type: ignore[index]
         right.append(model.score(scale.transform(unseen.means), unseen.factors[:, k]))  # type: ignore[index]
     assert found.constants["of_factors"] == pytest.approx(right, abs=0.005)
-    assert found.covers.endswith("unseen codes")
+    assert found.value == pytest.approx(np.mean(found.constants["of_factors"]))
+    assert (found.low, found.high) == (None, None)
+    assert "has not been counted" in found.no_interval
 
 
 def test_the_command_line_prints_both(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,6 +102,8 @@ def _terms(
         product = log_marginals(z, mu[others], sd[others]).sum(axis=1)
     else:
         joint, product = _weighted(z, mu[rows], sd[rows], batch, len(mu))
+    if mu.shape[1] == 1:  # one marginal is the whole; computed in two ways they differ by rounding
+        product = joint
     return {
         "index_code_mi": conditional - joint,
         "total_correlation": joint - product,
