@@ -59,11 +59,11 @@ COLOURS = (
     "schedule.colours=0.7",
     "schedule.weights=[[0,16],[0.133,16],[0.22,10],[0.28,0.5],[0.8,0.5],[0.9,1]]",
 )
-TO_BETA_2 = (
-    "objective.beta=2",
-    "schedule.weights=[[0,8],[0.133,8],[0.22,5],[0.28,0.25],[0.5,0.25],[0.75,1]]",
+TO_BETA_3 = (
+    "objective.beta=3",
+    "schedule.weights=[[0,6],[0.133,6],[0.22,4],[0.28,0.2],[0.5,0.2],[0.75,1]]",
 )
-"""The KL weighs half while latents open and learn, and then 2."""
+"""The KL weighs 0.6 while latents open and learn, and then 3."""
 SCORES = ("mig", "factor_vae_score", "dci")
 MEASURED = {
     "reconstruction": "reconstruction",
@@ -161,8 +161,8 @@ GROUPS = {
         {"Adam 5e-4, beta 4": "Unfolding"},
     ),
     "hour": Group(
-        "Within 60 minutes of a core: Unfolding to beta = 2, 16,000 steps",
-        {"Unfolding to beta 2": ("data=dsprites", *TO_BETA_2, *_steps(UNFOLDING, 16_000))},
+        "Within 60 minutes of a core: Unfolding to beta = 3, 14,000 steps",
+        {"Unfolding to beta 3": ("data=dsprites", *TO_BETA_3, *_steps(UNFOLDING, 14_000))},
         {},
     ),
     "shapes": Group(

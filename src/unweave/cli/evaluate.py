@@ -89,7 +89,7 @@ def evaluate(
 def udr(runs: Sequence[str], kind: Literal["spearman", "lasso"]) -> None:
     """Whether runs that differ in their seed alone agree on their latents (UDR): a score without labels.
 
-    Needs the KL of each run: `unweave evaluate RUN --metrics elbo` first.
+    The KL of a run that has not been scored yet is computed and stored first.
     """
     from unweave.runs.run import Run
     from unweave.runs.tune import udr_of

@@ -17,7 +17,7 @@ from unweave.metrics import METRICS, AnyMetric, Score, choose_metrics
 from unweave.metrics.unsupervised import Kind, udr
 from unweave.model_metrics import model_metrics
 from unweave.runs.config import Config, merge
-from unweave.runs.evaluation import QUICK
+from unweave.runs.evaluation import QUICK, evaluate
 from unweave.runs.executors import Executor
 from unweave.runs.rehearsal import rehearse
 from unweave.runs.run import Run
@@ -229,12 +229,17 @@ def _metrics_for(target: str, requested: Sequence[str]) -> list[str]:
 def udr_of(runs: Sequence[Run], kind: Kind = "spearman") -> Score:
     """The agreement of runs that differ in their seed alone, on images of their data set (``metrics.udr``).
 
+    Runs whose KL has not been computed yet are scored by it first.
+
     Example:
         >>> udr_of.__annotations__["return"] is Score
         True
     """
     images = runs[0].dataset().sample(_IMAGES, np.random.default_rng(0)).images
     codes = [run.model().codes(images)[0] for run in runs]
+    for run in runs:
+        if "kl" not in run.scores:
+            evaluate(run, metrics=["elbo"])
     kl = [_score(run, "kl").constants["per_latent"] for run in runs]
     return udr(codes, kl, kind=kind)
 
