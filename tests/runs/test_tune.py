@@ -10,6 +10,7 @@ from unweave.atomic import DamagedError
 from unweave.errors import UnweaveError
 from unweave.runs import Study
 from unweave.runs.executors import Event, make, read_resources
+from unweave.runs.status import SCORES
 from unweave.runs.tune import Search, udr_of
 from unweave.runs.worker import work
 
@@ -98,7 +99,12 @@ def test_targets_may_be_any_metric_or_the_agreement_of_seeds(tmp_path: Path) -> 
         np.mean([m.run.scores["modularity"]["value"] for m in made.members])
     )
     agreement = Search(few, tmp_path / "out", target="udr")
-    assert agreement.results()[0].value == udr_of([m.run for m in made.members]).value
+    scored = udr_of([m.run for m in made.members]).value
+    assert agreement.results()[0].value == scored
+    for member in made.members:  # as after a training without scores
+        (member.run.folder / SCORES).unlink()
+    assert udr_of([m.run for m in made.members]).value == scored
+    assert all("kl" in member.run.scores for member in made.members)
 
 
 @pytest.mark.parametrize(
