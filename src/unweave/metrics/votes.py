@@ -153,9 +153,6 @@ def unsettled(table: Integers) -> float:
     Args:
         table: (latents, K) the votes n of each latent for each factor, N in all.
 
-    References:
-        Raiffa & Schlaifer 1961, "Applied statistical decision theory", section 5.4.
-
     Example:
         >>> round(unsettled(np.array([[50, 50], [0, 0]])), 4), round(unsettled(np.array([[60, 0], [0, 40]])), 4)
         (0.0399, 0.0)

@@ -62,9 +62,14 @@ def recommended(data: str, own: Mapping[str, Any]) -> dict[str, Any]:
     Example:
         >>> recommended("DSprites", {"steps": 100})["schedule"]["name"]  # too short to unfold
         'Linear'
+        >>> recommended("BusySprites", {"data": {"ground": "noise"}})["schedule"]["name"]  # measured on black alone
+        'Linear'
     """
     table = _table()
     row = table["data"].get(data, table["other"])
+    options = own["data"] if isinstance(own.get("data"), Mapping) else {}
+    if any(options.get(key, value) != value for key, value in row.get("only", {}).items()):
+        row = table["other"]
     way = table["ways"][row["way"]]
     steps = own.get("steps", row["steps"])
     while "otherwise" in way and not (_fits(own) and isinstance(steps, int) and steps >= way["least_steps"]):
