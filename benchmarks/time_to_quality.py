@@ -428,7 +428,7 @@ def _times(rows: list[dict[str, Any]], first: list[dict[str, Any]], level: float
     for row in rows:
         seconds, seen = arrival(row["curve"], level)
         times = (
-            f" ({seconds / fastest[row['seed']]:.0f}x)"
+            f" ({seconds / fastest[row['seed']]:.2g}x)"
             if rows is not first and row["seed"] in fastest
             else ""
         )
