@@ -71,7 +71,8 @@ def draw(state: Path, names: list[str], path: Path) -> None:
         axis.imshow(picture.squeeze(-1) if picture.shape[-1] == 1 else picture, cmap="gray", vmin=0, vmax=1)
         axis.set_title(f"{name}: images, reconstructions", loc="left", fontsize=10)
         axis.axis("off")
-    figure.subplots_adjust(left=0.01, right=0.99, top=0.98, bottom=0.01, hspace=0.15)
+    height = figure.get_figheight()
+    figure.subplots_adjust(left=0.01, right=0.99, top=1 - 0.3 / height, bottom=0.1 / height, hspace=0.15)
     save(figure, path, dpi=100)
 
 
