@@ -22,6 +22,7 @@ it is printed as one (>=).
 
 import argparse
 import math
+import re
 import statistics
 import time
 from collections.abc import Iterator
@@ -410,12 +411,14 @@ def tables(results: list[dict[str, Any]]) -> dict[str, list[str]]:
 
 
 def filled(page: str, results: list[dict[str, Any]]) -> str:
-    """A page with the table of each group below its mark, ``<!-- time to quality: GROUP -->``, up to an empty line."""
+    """A page with the table of each group below its mark, ``<!-- time to quality: GROUP -->``."""
     for name, lines in tables(results).items():
         mark = f"<!-- time to quality: {name} -->\n"
         if mark in page:
             before, after = page.split(mark)
-            page = before + mark + "\n".join(lines) + "\n" + after[after.index("\n\n") + 1 :]
+            old = re.match(r"(\|.*\n)*", after)  # no lines if there was no table yet
+            assert old is not None
+            page = before + mark + "\n".join(lines) + "\n" + after[old.end() :]
     return page
 
 

@@ -67,8 +67,11 @@ def test_a_table_has_means_ranges_and_how_many_times_as_long(script: ModuleType)
         f"| Muon | 1, 2 | 17, 10 | 42.5 (40.0 to 45.0) | 10.0 | 0.150 (0.100 to 0.200) | {times}",
         f"| Adam 5e-4 | 2 | 40 (4x) | 45.0 | 10.0 | 0.400 | {times}",
     ]
-    page = "a\n<!-- time to quality: speed -->\n| old |\n\nb\n"
-    assert script.filled(page, rows) == "a\n<!-- time to quality: speed -->\n" + "\n".join(found) + "\n\nb\n"
+    mark = "<!-- time to quality: speed -->\n"
+    new = f"a\n{mark}" + "\n".join(found) + "\n\nb\n\nc\n"
+    assert script.filled(f"a\n{mark}| old |\n|---|\n\nb\n\nc\n", rows) == new
+    assert script.filled(f"a\n{mark}\nb\n\nc\n", rows) == new
+    assert script.filled(new, rows) == new
 
 
 SMALL = ("data=circles", "data.size=32", "encoder.channels=[4,4]", "decoder.channels=[4,4]", "batch_size=4")
