@@ -401,7 +401,7 @@ codes; `Score.covers` says which, and so do the commands:
 | DCI, its completeness and informativeness | no interval, since how often it covers has not been counted | trees split on chance as long as codes are few |
 | Gaussian TC | the value of infinitely many codes | the jackknife: its standard error, less its bias |
 | Hoyer sparsity | the value of infinitely many codes | influence of each sample, also on the standard deviations |
-| ELBO, NLL, KL | the value of infinitely many images | a mean over samples; of 500 and 2,000 images of seven kept models they covered 93.9 to 96.0 % in 2,000 repetitions (`python tests/model_metrics/coverage_elbo.py`) |
+| ELBO, NLL, KL | the value of infinitely many images | a mean over samples; of 500 and 2,000 images of eight kept models they covered 93.7 to 96.0 % in 2,000 repetitions (`python tests/model_metrics/coverage_elbo.py`) |
 | sampled MIG, index-code MI, TC, dimension-wise KL | the value of infinitely many draws from q(z), with the images given as the whole data set | a mean over draws |
 
 The value itself follows the definition to the letter. Where that is biased, `Score.corrected` has the value less its bias and its interval,

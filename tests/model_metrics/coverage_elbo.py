@@ -31,11 +31,8 @@ def measured(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     images = loaded.config.make_dataset().sample(IMAGES, np.random.default_rng(61)).images
     parts = []
     for block in np.array_split(images, IMAGES // 100):
-        x = as_tensor(block)
-        q = model.encode(x)
-        z = q.rsample()
-        kl = 0.5 * (q.mean**2 + q.variance - 1) - q.stddev.log()
-        parts.append((-model.decode(z).log_prob(x), kl, q.stddev))
+        found = model.measure(as_tensor(block))
+        parts.append((found.nll, found.kl, found.scales))
     nll, kls, scales = (torch.cat(column).double().numpy() for column in zip(*parts, strict=True))
     return nll, kls, scales
 
