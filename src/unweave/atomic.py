@@ -177,15 +177,19 @@ def _own_folder(beside: Path, folder: Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def _held_folder(folder: Path) -> Iterator[Path]:
     """A new folder that this process holds; one that a killed process left is emptied first. Gone at the end."""
-    while True:
-        folder.mkdir(exist_ok=True)
-        assert _FOLDER is not None
-        descriptor = os.open(folder, _FOLDER)
+    assert _FOLDER is not None
+    while True:  # until what is held still has that name: another process may rename it at any moment
+        with contextlib.suppress(FileExistsError):
+            folder.mkdir()
+        try:
+            descriptor = os.open(folder, _FOLDER)
+        except FileNotFoundError:
+            continue
         file_locks.lock_folder(descriptor)  # waits for another process that makes the same run right now
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(os.fstat(descriptor), folder.stat()):
                 break
-        os.close(descriptor)  # it was renamed meanwhile
+        os.close(descriptor)
     try:
         for left in folder.iterdir():
             left.unlink()

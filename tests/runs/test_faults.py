@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -107,6 +108,64 @@ def test_several_starts_at_once_make_one_run(tmp_path: Path, other: tuple[str, .
     assert "made" in told
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(atomic.TEMPORARY)]
     assert list(damage(tmp_path / "run")) == []
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("there", [False, True])
+def test_a_run_published_between_any_two_looks_is_that_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, late: bool, there: bool
+) -> None:
+    """The other command makes the run before or after each of the looks that this one has at the folder."""
+    originals = {
+        "lexists": os.path.lexists,
+        "iterdir": lambda path, iterdir=Path.iterdir: iter([*iterdir(path)]),
+    }
+    looks = at = 0
+
+    def look(name: str, path: Path) -> Any:
+        nonlocal looks
+        looks += 1
+        now = looks == at
+        if now and not late:
+            publishing.publish(folder, config(), "the other command")
+        try:
+            return originals[name](path)
+        finally:
+            if now and late:
+                publishing.publish(folder, config(), "the other command")
+
+    monkeypatch.setattr(os.path, "lexists", lambda path: look("lexists", path))
+    monkeypatch.setattr(Path, "iterdir", lambda path: look("iterdir", path))
+    while True:
+        looks, at = 0, at + 1
+        folder = tmp_path / str(at)
+        if there:
+            folder.mkdir()
+        publishing.check_free(folder, config())
+        if looks < at:
+            break
+        assert publishing.check_free(folder, config())
+        with pytest.raises(UnweaveError, match=r"made by another config \(seed"):
+            publishing.check_free(folder, config("seed=7"))
+    assert at > 1
+
+
+def test_a_folder_that_is_renamed_before_it_is_held_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two processes fill the same folder; the other one is done between this one's first two steps."""
+    original, opened = os.open, []
+
+    def opens(path: Path, *flags: int, dir_fd: int | None = None) -> int:
+        opened.append(path)
+        if len(opened) == 1:
+            assert atomic.publish(tmp_path / "run", {"a.txt": b"of the other"})
+        return original(path, *flags, dir_fd=dir_fd)
+
+    monkeypatch.setattr(os, "open", opens)
+    assert not atomic.publish(tmp_path / "run", {"a.txt": b"of this one"})
+    assert (tmp_path / "run" / "a.txt").read_bytes() == b"of the other"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
 def test_a_failed_command_leaves_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

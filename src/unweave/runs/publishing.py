@@ -39,7 +39,16 @@ def check_free(folder: Path, config: Config) -> bool:
         >>> check_free(Path(tempfile.mkdtemp()), Config.read(words=["data=circles"]))
         False
     """
-    if is_published(folder):
+    try:
+        # read once: another process may publish the run at any moment
+        present = {entry.name for entry in folder.iterdir()}
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if not os.path.lexists(folder):
+            return False
+        if folder.is_dir():  # by now
+            return check_free(folder, config)
+        raise UnweaveError(f"{folder} is a file, not a folder; choose another folder with --out") from error
+    if RUN in present:
         made = artefacts.read_json(folder / RUN)
         if made.get("identity") != config.identity:
             there = made.get("config")
@@ -48,12 +57,8 @@ def check_free(folder: Path, config: Config) -> bool:
                 f"{folder} holds a run made by another config ({', '.join(changed)}); choose another folder with --out"
             )
         return True
-    if not os.path.lexists(folder):
-        return False
-    if not folder.is_dir():
-        raise UnweaveError(f"{folder} is a file, not a folder; choose another folder with --out")
-    visible = [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
-    if set(visible) - {CONFIG, artefacts.MANIFEST} or (visible and not _is_begun(folder, config)):
+    visible = {name for name in present if not name.startswith(".")}
+    if visible - {CONFIG, artefacts.MANIFEST} or (visible and not _is_begun(folder, config)):
         raise UnweaveError(
             f"{folder} is not empty and not the folder of a run; choose another folder with --out"
         )
