@@ -27,7 +27,7 @@ import re
 import statistics
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +145,11 @@ GROUPS = {
                 "decoder.initialisation=truncated_normal",
                 *_steps(BY_MUON, 2000),
             ),
+            "Muon, batch grows 16, 32, 64": ("data=dsprites", *_steps(BY_MUON, 3200)),
+            "Muon, less noisy gradient of the KL": (
+                *("data=dsprites", "posterior.sticking_the_landing=true"),
+                *_steps(BY_MUON, 2000),
+            ),
             "Muon, half as wide": (
                 *("data=dsprites", "encoder.channels=[16,16,32,32]", "encoder.hidden=[128]"),
                 *("decoder.channels=[32,32,16,16]", "decoder.hidden=[128]"),
@@ -186,13 +191,23 @@ GROUPS = {
 }
 
 
+GROWING = {"Muon, batch grows 16, 32, 64": ((0, 16), (1000, 32), (2000, 64))}
+"""From which step which batch size, of ways whose batch grows: the library has one batch size for a run."""
+
+
 class Trial:
     """One way of training with one seed, resumed from its folder."""
 
     def __init__(
-        self, folder: Path, words: tuple[str, ...], seed: int, budget: float, level: float | None
+        self,
+        folder: Path,
+        words: tuple[str, ...],
+        seed: int,
+        budget: float,
+        level: float | None,
+        batches: tuple[tuple[int, int], ...] = (),
     ) -> None:
-        self.folder, self.budget, self.level = folder, budget, level
+        self.folder, self.budget, self.level, self.batches = folder, budget, level, batches
         self.growth = 1.2 if level is None else 1.06
         self.config = Config.read(words=[*words, f"seed={seed}"])
         self.state: dict[str, Any] = atomic.read_json(
@@ -244,6 +259,9 @@ class Trial:
         trainer = self.trainer
         assert trainer is not None
         began = time.process_time()
+        for since, size in self.batches:
+            if trainer.state.step >= since:
+                trainer.settings = replace(trainer.settings, batch_size=size)
         for _ in range(min(TURN, self.config.steps - trainer.state.step)):
             trainer.step()
         self.state["cpu"] += time.process_time() - began
@@ -313,6 +331,7 @@ def trials(name: str, state: Path, seed: int) -> dict[str, Trial]:
             seed,
             seconds if isinstance(seconds := group.budgets.get(way, math.inf), float) else math.inf,
             group.level,
+            GROWING.get(way, ()),
         )
         for way, words in group.ways.items()
     }
@@ -350,7 +369,8 @@ def run(
 
 
 def _settings(name: str, way: str) -> str:
-    return " ".join(GROUPS[name].ways[way])
+    grows = [f"batch_size={size} from step {since}" for since, size in GROWING.get(way, ())]
+    return " ".join([*GROUPS[name].ways[way], *grows])
 
 
 def arrival(curve: list[dict[str, float]], level: float) -> tuple[float, bool]:

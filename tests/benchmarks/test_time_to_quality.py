@@ -45,6 +45,32 @@ def test_a_level_that_is_not_reached_is_extrapolated_from_the_last_half_alone(sc
     assert script.arrival(curve([(1.0, 50.0), (2.0, 50.0), (3.0, 51.0)]), 45.0) == (math.inf, False)
 
 
+def test_a_batch_grows_at_its_steps_and_after_a_resumption(
+    script: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(script, "TURN", 2)
+    small = (
+        "encoder.channels=[4,4,4]",
+        "encoder.hidden=[8]",
+        "decoder.channels=[4,4,4]",
+        "decoder.hidden=[8]",
+    )
+    words = ("data=circles", "data.size=32", "latents=2", "steps=6", *small)
+    sizes = []
+    for turns in (2, 1):
+        trial = script.Trial(tmp_path, words, 0, math.inf, None, ((0, 2), (2, 3), (4, 5)))
+        trial.open()
+        batch = trial.trainer._batch
+        monkeypatch.setattr(
+            trial.trainer, "_batch", lambda batch=batch: [sizes.append(len(b := batch())), b][1]
+        )
+        monkeypatch.setattr(trial, "finish", lambda: None)
+        for _ in range(turns):
+            trial.turn()
+        trial.save()
+    assert sizes == [2, 2, 3, 3, 5, 5]
+
+
 def test_the_page_has_the_tables_of_what_is_stored(script: ModuleType) -> None:
     page = (SCRIPT.parents[1] / "docs" / "learning.md").read_text()
     stored = list(script.read(script.RESULTS).values())
