@@ -111,25 +111,25 @@ GROUPS = {
         level=45.0,
     ),
     "levers": Group(
-        "dSprites, beta = 1, 2,000 steps of Muon or about as long: what does each lever change?",
+        "dSprites, beta = 1, 1,200 steps of Muon or about as long: what does each lever change?",
         {
-            "Adam 5e-4": ("data=dsprites", *_steps(ADAM_5, 2500)),
-            "Adam 1e-3, decay": ("data=dsprites", *_steps(("learning_rate=1e-3", "schedule=Linear"), 2500)),
-            "Muon 3e-3, decay": ("data=dsprites", *_steps(BY_MUON, 2000)),
-            "Muon 3e-3, no decay": ("data=dsprites", *_steps((*BY_MUON[:3], "schedule=Constant"), 2000)),
-            "Muon 6e-3, decay": ("data=dsprites", *_steps(("learning_rate=6e-3", *BY_MUON[1:]), 2000)),
-            "Muon 1.5e-3, decay": ("data=dsprites", *_steps(("learning_rate=1.5e-3", *BY_MUON[1:]), 2000)),
-            "Muon, batch 32": ("data=dsprites", "batch_size=32", *_steps(BY_MUON, 4000)),
-            "Muon, batch 128": ("data=dsprites", "batch_size=128", *_steps(BY_MUON, 1000)),
+            "Adam 5e-4": ("data=dsprites", *_steps(ADAM_5, 1500)),
+            "Adam 1e-3, decay": ("data=dsprites", *_steps(("learning_rate=1e-3", "schedule=Linear"), 1500)),
+            "Muon 3e-3, decay": ("data=dsprites", *_steps(BY_MUON, 1200)),
+            "Muon 3e-3, no decay": ("data=dsprites", *_steps((*BY_MUON[:3], "schedule=Constant"), 1200)),
+            "Muon 6e-3, decay": ("data=dsprites", *_steps(("learning_rate=6e-3", *BY_MUON[1:]), 1200)),
+            "Muon 1.5e-3, decay": ("data=dsprites", *_steps(("learning_rate=1.5e-3", *BY_MUON[1:]), 1200)),
+            "Muon, batch 32": ("data=dsprites", "batch_size=32", *_steps(BY_MUON, 2400)),
+            "Muon, batch 128": ("data=dsprites", "batch_size=128", *_steps(BY_MUON, 600)),
             "Muon on the code's layers too": (
                 "data=dsprites",
                 "optimizer.code_layers=true",
-                *_steps(BY_MUON, 2000),
+                *_steps(BY_MUON, 1200),
             ),
-            "Muon, averaged weights": ("data=dsprites", "weight_average=0.99", *_steps(BY_MUON, 2000)),
+            "Muon, averaged weights": ("data=dsprites", "weight_average=0.99", *_steps(BY_MUON, 1200)),
             "Muon, averaged instead of decay": (
                 *("data=dsprites", "weight_average=0.99"),
-                *_steps((*BY_MUON[:3], "schedule=Constant"), 2000),
+                *_steps((*BY_MUON[:3], "schedule=Constant"), 1200),
             ),
             "Muon, beta falls from 8": (
                 *(
@@ -138,22 +138,22 @@ GROUPS = {
                     "ramps.beta.until=0.5",
                     "ramps.beta.shape=geometric",
                 ),
-                *_steps(BY_MUON, 2000),
+                *_steps(BY_MUON, 1200),
             ),
             "Muon, truncated normal weights": (
                 *("data=dsprites", "encoder.initialisation=truncated_normal"),
                 "decoder.initialisation=truncated_normal",
-                *_steps(BY_MUON, 2000),
+                *_steps(BY_MUON, 1200),
             ),
-            "Muon, batch grows 16, 32, 64": ("data=dsprites", *_steps(BY_MUON, 3200)),
+            "Muon, batch grows 16, 32, 64": ("data=dsprites", *_steps(BY_MUON, 1900)),
             "Muon, less noisy gradient of the KL": (
                 *("data=dsprites", "posterior.sticking_the_landing=true"),
-                *_steps(BY_MUON, 2000),
+                *_steps(BY_MUON, 1200),
             ),
             "Muon, half as wide": (
                 *("data=dsprites", "encoder.channels=[16,16,32,32]", "encoder.hidden=[128]"),
                 *("decoder.channels=[32,32,16,16]", "decoder.hidden=[128]"),
-                *_steps(BY_MUON, 4000),
+                *_steps(BY_MUON, 2400),
             ),
         },
         {},
@@ -191,7 +191,7 @@ GROUPS = {
 }
 
 
-GROWING = {"Muon, batch grows 16, 32, 64": ((0, 16), (1000, 32), (2000, 64))}
+GROWING = {"Muon, batch grows 16, 32, 64": ((0, 16), (600, 32), (1200, 64))}
 """From which step which batch size, of ways whose batch grows: the library has one batch size for a run."""
 
 
