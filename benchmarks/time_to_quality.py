@@ -417,7 +417,11 @@ def tables(results: list[dict[str, Any]]) -> dict[str, list[str]]:
     found = {}
     for name, group in GROUPS.items():
         of_ways = {
-            way: [row for row in results if (row["group"], row["way"]) == (name, way)] for way in group.ways
+            way: sorted(
+                (row for row in results if (row["group"], row["way"]) == (name, way)),
+                key=lambda row: row["seed"],
+            )
+            for way in group.ways
         }
         rows = [
             f"| {way} | {', '.join(str(row['seed']) for row in of_way)} | "
