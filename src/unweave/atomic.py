@@ -184,6 +184,8 @@ def _held_folder(folder: Path) -> Iterator[Path]:
         try:
             descriptor = os.open(folder, _FOLDER)
         except FileNotFoundError:
+            if folder.is_symlink():  # to nowhere: not one of ours
+                raise
             continue
         file_locks.lock_folder(descriptor)  # waits for another process that makes the same run right now
         with contextlib.suppress(FileNotFoundError):

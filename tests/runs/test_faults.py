@@ -168,6 +168,21 @@ def test_a_folder_that_is_renamed_before_it_is_held_is_made_again(
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
 
 
+def test_a_link_to_nowhere_in_the_place_of_the_held_folder_is_an_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = Path.mkdir
+
+    def mkdir(path: Path, *words: Any, **options: Any) -> None:
+        if path.name.startswith(atomic.TEMPORARY):
+            path.symlink_to("nowhere")
+        original(path, *words, **options)
+
+    monkeypatch.setattr(Path, "mkdir", mkdir)
+    with pytest.raises(UnweaveError, match="cannot write"):
+        atomic.publish(tmp_path / "run", {"a.txt": b"first"})
+
+
 def test_a_failed_command_leaves_no_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for number, words in enumerate((["objective.beta=-1"], ["data.size=7", "encoder=Conv"], ["data=mpi3d"])):
         with pytest.raises(SystemExit):
